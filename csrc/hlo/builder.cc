@@ -1,0 +1,125 @@
+#include "hlo/builder.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include "hlo/printer.h"
+
+namespace torch_tpu::hlo {
+
+Builder::Builder(std::string module_name) : module_name_(std::move(module_name)) {}
+
+Value Builder::NewValue(Type type) {
+  types_.push_back(std::move(type));
+  return Value(this, static_cast<int>(types_.size()) - 1);
+}
+
+Value Builder::Parameter(const Type& type) {
+  Value value = NewValue(type);
+  parameters_.push_back(value);
+  parameter_attributes_.emplace_back();
+  return value;
+}
+
+void Builder::SetParameterAttributes(int parameter, std::string attributes) {
+  parameter_attributes_[parameter] = std::move(attributes);
+}
+
+void Builder::SetResults(ValueRef results) { results_ = results.vec(); }
+
+std::string Builder::Names(ValueRef values) const {
+  std::string text;
+  for (const Value& v : values) {
+    TORCH_INTERNAL_ASSERT(v.builder_ == this, "a value of another builder");
+    fmt::format_to(std::back_inserter(text), "{}%{}", text.empty() ? "" : ", ", v.id_);
+  }
+  return text;
+}
+
+std::string Builder::Types(ValueRef values) const {
+  std::string text;
+  for (const Value& v : values) {
+    if (!text.empty()) text += ", ";
+    text += TypeText(v.type());
+  }
+  return text;
+}
+
+std::string Builder::Text() const {
+  std::string text = fmt::format("module @{} {{\n  func.func public @main(", module_name_);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const std::string& attributes = parameter_attributes_[i];
+    fmt::format_to(std::back_inserter(text), "{}%{}: {}{}", i == 0 ? "" : ", ", parameters_[i].id_,
+                   TypeText(parameters_[i].type()),
+                   attributes.empty() ? "" : fmt::format(" {{{}}}", attributes));
+  }
+  fmt::format_to(std::back_inserter(text), ") -> ({}) {{\n", Types(results_));
+  text += body_;
+  fmt::format_to(std::back_inserter(text), "    \"func.return\"({}) : ({}) -> ()\n  }}\n}}\n",
+                 Names(results_), Types(results_));
+  return text;
+}
+
+std::string Builder::RegionText(c10::ArrayRef<Type> arguments, const Region& body) {
+  std::string outer;
+  std::swap(outer, body_);
+  ++depth_;
+  Values args;
+  std::string header = "({";
+  if (!arguments.empty()) {
+    header = "({\n" + std::string(depth_ * 2 - 2, ' ') + "^bb0(";
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      args.push_back(NewValue(arguments[i]));
+      header += fmt::format("{}%{}: {}", i == 0 ? "" : ", ", args[i].id_, TypeText(arguments[i]));
+    }
+    header += "):";
+  }
+  const Values returned = body(*this, args);
+  std::string text = fmt::format("{}\n{}{}\"stablehlo.return\"({}) : ({}) -> ()\n{}}})", header,
+                                 body_, std::string(depth_ * 2, ' '), Names(returned),
+                                 Types(returned), std::string(depth_ * 2 - 2, ' '));
+  --depth_;
+  body_ = std::move(outer);
+  return text;
+}
+
+Values Builder::Emit(std::string_view op, ValueRef operands, c10::ArrayRef<Type> results,
+                     std::string_view attributes, c10::ArrayRef<std::string> regions) {
+  Values values;
+  const std::string operand_names = Names(operands), operand_types = Types(operands);
+  for (const Type& type : results) values.push_back(NewValue(type));
+  auto out = std::back_inserter(body_);
+  fmt::format_to(out, "{}{}{}\"{}{}\"({})", std::string(depth_ * 2, ' '), Names(values),
+                 values.empty() ? "" : " = ",
+                 op.find('.') == std::string_view::npos ? "stablehlo." : "", op, operand_names);
+  if (!regions.empty()) {
+    body_ += " (";
+    for (size_t i = 0; i < regions.size(); ++i) {
+      // RegionText wraps in "({ ... })": keep the braces only.
+      body_ += (i == 0 ? "" : ", ") + regions[i].substr(1, regions[i].size() - 2);
+    }
+    body_ += ")";
+  }
+  if (!attributes.empty()) fmt::format_to(out, " {{{}}}", attributes);
+  const std::string result_types = Types(values);
+  if (values.size() == 1) {
+    fmt::format_to(out, " : ({}) -> {}", operand_types, result_types);
+  } else {
+    fmt::format_to(out, " : ({}) -> ({})", operand_types, result_types);
+  }
+  if (!location_.empty()) fmt::format_to(out, " loc(\"{}\")", location_);
+  body_ += "\n";
+  return values;
+}
+
+Value Builder::Emit1(std::string_view op, ValueRef operands, const Type& result,
+                     std::string_view attributes, c10::ArrayRef<std::string> regions) {
+  return Emit(op, operands, {result}, attributes, regions)[0];
+}
+
+Values Builder::Raw(std::string_view op, ValueRef operands, c10::ArrayRef<Type> results,
+                    std::string_view attributes) {
+  return Emit(op, operands, results, attributes);
+}
+
+}  // namespace torch_tpu::hlo

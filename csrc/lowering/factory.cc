@@ -1,0 +1,8 @@
+#include "lowering/combinators.h"
+#include "lowering/families.h"
+
+namespace torch_tpu::lowering {
+
+OpRows FactoryRows() { return {}; }
+
+}  // namespace torch_tpu::lowering

@@ -1,0 +1,35 @@
+#include "lowering/registry.h"
+
+#include <c10/util/Exception.h>
+
+#include <unordered_map>
+
+#include "lowering/families.h"
+
+namespace torch_tpu::lowering {
+
+const OpRows& Rows() {
+  static const OpRows rows = [] {
+    OpRows all;
+    for (const auto& family : kFamilies) {
+      for (const OpRow& row : family()) all.push_back(row);
+    }
+    for (size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<int>(i);
+    return all;
+  }();
+  return rows;
+}
+
+const OpRow* FindRow(std::string_view name) {
+  static const auto& by_name = *[] {
+    auto* map = new std::unordered_map<std::string_view, const OpRow*>();
+    for (const OpRow& row : Rows()) {
+      TORCH_INTERNAL_ASSERT(map->emplace(row.name, &row).second, row.name, " has two rows");
+    }
+    return map;
+  }();
+  const auto it = by_name.find(name);
+  return it == by_name.end() ? nullptr : it->second;
+}
+
+}  // namespace torch_tpu::lowering

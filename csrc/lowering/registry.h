@@ -1,0 +1,52 @@
+// The table of lowerings: one row per functional ATen overload. In-place and out= forms, eager, fused,
+// compiled and ahead-of-time use are derived from it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "lowering/op_call.h"
+
+namespace torch_tpu::lowering {
+
+struct OpRow {
+  using OneResult = hlo::Value (*)(hlo::Builder&, const OpCall&);
+  using ManyResults = hlo::Values (*)(hlo::Builder&, const OpCall&);
+
+  struct Flags {
+    bool random = false;       // takes a Philox state
+    bool elementwise = false;  // result strides follow the operands', as TensorIterator does
+    // Bit i: number argument i shapes the program and is part of its key.
+    uint32_t static_numbers = 0;
+    // Bit i: argument i is static when it is one of a few common values (-2, -1, -0.5, 0, 0.5, 1, 2, 3).
+    uint32_t special_numbers = 0;
+    // The last results replace these arguments (statistics that an op updates without saying so).
+    std::vector<int> mutates = {};
+  };
+
+  OpRow(const char* name, OneResult lower) : name(name), one(lower) {}
+  OpRow(const char* name, ManyResults lower) : name(name), many(lower) {}
+  OpRow(const char* name, OneResult lower, Flags flags) : name(name), one(lower), flags(flags) {}
+  OpRow(const char* name, ManyResults lower, Flags flags) : name(name), many(lower), flags(flags) {}
+
+  // Runs the lowering. Undefined values stand for results that were not asked for.
+  hlo::Values Lower(hlo::Builder& b, const OpCall& call) const {
+    if (one != nullptr) return {one(b, call)};
+    return many(b, call);
+  }
+
+  const char* name;  // "aten::add.Tensor"
+  OneResult one = nullptr;
+  ManyResults many = nullptr;
+  Flags flags;
+  int index = -1;  // position in Rows()
+};
+
+using OpRows = std::vector<OpRow>;
+
+// Every row, in a fixed order.
+const OpRows& Rows();
+// nullptr when there is none.
+const OpRow* FindRow(std::string_view name);
+
+}  // namespace torch_tpu::lowering
