@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "pjrt/error.h"
 #include "pjrt/fork_guard.h"
@@ -59,7 +60,8 @@ bool Offers(const PJRT_Api* api, size_t slot_end) {
 template <auto kSlot, class Args>
 void Call(const PJRT_Api* api, const char* function, size_t slot_end, Args& args) {
   CheckNotForked();
-  if (!Offers<kSlot>(api, slot_end)) [[unlikely]] ThrowNotOffered(function);
+  if (!Offers<kSlot>(api, slot_end)) [[unlikely]]
+    ThrowNotOffered(function);
   if constexpr (std::is_void_v<decltype((api->*kSlot)(&args))>) {
     (api->*kSlot)(&args);
   } else if (PJRT_Error* error = (api->*kSlot)(&args)) [[unlikely]] {
@@ -69,7 +71,8 @@ void Call(const PJRT_Api* api, const char* function, size_t slot_end, Args& args
 
 template <auto kSlot, class Args>
 void CallNoThrow(const PJRT_Api* api, const char* function, size_t slot_end, Args& args) noexcept {
-  if (InForkedChild() || !Offers<kSlot>(api, slot_end)) [[unlikely]] return;
+  if (InForkedChild() || !Offers<kSlot>(api, slot_end)) [[unlikely]]
+    return;
   if constexpr (std::is_void_v<decltype((api->*kSlot)(&args))>) {
     (api->*kSlot)(&args);
   } else if (PJRT_Error* error = (api->*kSlot)(&args)) [[unlikely]] {
@@ -81,13 +84,13 @@ void CallNoThrow(const PJRT_Api* api, const char* function, size_t slot_end, Arg
 }  // namespace torch_tpu::pjrt
 
 // A macro since C++ cannot get from a type to its PJRT_*_STRUCT_SIZE, nor from a slot to its name.
-#define PJRT_DOOR_(call, api, Name, ...)                                                        \
-  [&] {                                                                                         \
-    PJRT_##Name##_Args args{.struct_size = PJRT_##Name##_Args_STRUCT_SIZE __VA_OPT__(, )        \
-                                __VA_ARGS__};                                                   \
-    ::torch_tpu::pjrt::internal::call<&PJRT_Api::PJRT_##Name>(                                  \
-        (api), "PJRT_" #Name, offsetof(PJRT_Api, PJRT_##Name) + sizeof(void*), args);           \
-    return args;                                                                                \
+#define PJRT_DOOR_(call, api, Name, ...)                                                          \
+  [&] {                                                                                           \
+    PJRT_##Name##_Args pjrt_args_{.struct_size =                                                  \
+                                      PJRT_##Name##_Args_STRUCT_SIZE __VA_OPT__(, ) __VA_ARGS__}; \
+    ::torch_tpu::pjrt::internal::call<&PJRT_Api::PJRT_##Name>(                                    \
+        (api), "PJRT_" #Name, offsetof(PJRT_Api, PJRT_##Name) + sizeof(void*), pjrt_args_);       \
+    return pjrt_args_;                                                                            \
   }()
 
 // Fills struct_size, calls, throws pjrt::Error, returns the args:
@@ -97,6 +100,6 @@ void CallNoThrow(const PJRT_Api* api, const char* function, size_t slot_end, Arg
 #define PJRT_CALL_NO_THROW(api, Name, ...) \
   PJRT_DOOR_(CallNoThrow, api, Name __VA_OPT__(, ) __VA_ARGS__)
 // Whether the plugin has the function at all.
-#define PJRT_OFFERS(api, Name)                              \
+#define PJRT_OFFERS(api, Name)                                 \
   ::torch_tpu::pjrt::internal::Offers<&PJRT_Api::PJRT_##Name>( \
       (api), offsetof(PJRT_Api, PJRT_##Name) + sizeof(void*))

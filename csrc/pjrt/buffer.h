@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -22,7 +22,10 @@ class Buffer {
   Buffer() = default;
   // Takes ownership. The caller vouches for dtype and dims: nothing is asked of the plugin.
   Buffer(std::shared_ptr<Client> client, PJRT_Buffer* raw, DType dtype, c10::IntArrayRef dims)
-      : handle_(std::move(client), raw), type_(Type{dtype, Dims(dims.begin(), dims.end())}) {}
+      : handle_(std::move(client), raw),
+        type_known_(true),
+        dtype_(dtype),
+        dims_(dims.begin(), dims.end()) {}
   // Takes ownership. dtype() and dims() ask the plugin at each call.
   Buffer(std::shared_ptr<Client> client, PJRT_Buffer* raw) : handle_(std::move(client), raw) {}
 
@@ -40,7 +43,8 @@ class Buffer {
 
   // Copies all elements to `dst`, row-major, whatever the device's layout. `bytes` must be at least
   // what the array takes. `dst` must stay alive until the event is ready; the buffer may be dropped
-  // before. Returns at once: errors of the copy and of what computes the buffer come with the event.
+  // before. Returns at once: errors of the copy and of what computes the buffer come with the
+  // event.
   Event CopyToHost(void* dst, size_t bytes) const;
   // To another device of the client; within one device it is a true copy too.
   Buffer CopyToDevice(int device_index) const;
@@ -59,12 +63,10 @@ class Buffer {
   bool IsDeleted() const;
 
  private:
-  struct Type {
-    DType dtype;
-    Dims dims;
-  };
   Handle<PJRT_Buffer, internal::DestroyBuffer> handle_;
-  std::optional<Type> type_;
+  bool type_known_ = false;
+  DType dtype_ = DType::Undefined;
+  Dims dims_;
 };
 
 }  // namespace torch_tpu::pjrt

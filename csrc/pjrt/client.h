@@ -24,13 +24,12 @@ class Client : public std::enable_shared_from_this<Client> {
  public:
   // Options are the plugin's own, e.g. {"cpu_device_count", 4}.
   static std::shared_ptr<Client> Create(Api api, const NamedValues& options = {});
-  ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   const Api& api() const { return api_; }
   const PJRT_Api* table() const { return api_.table(); }
-  PJRT_Client* raw() const { return raw_; }
+  PJRT_Client* raw() const { return raw_.get(); }
 
   const std::string& platform_name() const { return platform_name_; }  // "tpu", "cpu", "cuda"
   const std::string& platform_version() const { return platform_version_; }
@@ -48,7 +47,8 @@ class Client : public std::enable_shared_from_this<Client> {
   // Loads what Executable::Serialize gave. Empty options: those it was compiled with.
   Executable Deserialize(std::string_view bytes, std::string_view compile_options = {});
 
-  // Copies; `data` may be freed on return. `byte_strides`: one per dimension, row-major where absent.
+  // Copies; `data` may be freed on return. `byte_strides`: one per dimension, row-major where
+  // absent.
   Buffer BufferFromHost(const void* data, DType dtype, c10::IntArrayRef dims,
                         std::optional<c10::IntArrayRef> byte_strides, int device_index);
   // Uninitialized memory. c10::NotImplementedError's cause (pjrt::Error UNIMPLEMENTED) where the
@@ -60,10 +60,20 @@ class Client : public std::enable_shared_from_this<Client> {
   const std::string& Identity() const;
 
  private:
-  Client(Api api, PJRT_Client* raw);
+  struct Destroyer {
+    const PJRT_Api* table;
+    void operator()(PJRT_Client* client) const noexcept;
+  };
+  using Owner = std::unique_ptr<PJRT_Client, Destroyer>;
+  struct Passkey {};
 
+ public:
+  // Reached through Create only.
+  Client(Passkey, Api api, Owner raw);
+
+ private:
   Api api_;
-  PJRT_Client* raw_;
+  Owner raw_;
   std::string platform_name_;
   std::string platform_version_;
   int process_index_ = 0;

@@ -8,7 +8,8 @@
 
 namespace torch_tpu::pjrt {
 
-// Throws c10::NotImplementedError for a dtype that XLA cannot hold (quantized types, complex32 ...).
+// Throws c10::NotImplementedError for a dtype that XLA cannot hold (quantized types, complex32
+// ...).
 PJRT_Buffer_Type ToBufferType(DType dtype);
 std::optional<PJRT_Buffer_Type> TryToBufferType(DType dtype);
 

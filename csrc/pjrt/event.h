@@ -26,10 +26,10 @@ class Event {
   // Release the GIL around it.
   void Await() const;
   bool IsReady() const;
-  // `callback` runs exactly once: on the calling thread where the event is ready, else on one of the
-  // plugin's threads, where it must not block. It outlives this object. An exception that it throws
-  // is logged and dropped, since it cannot pass through the plugin. Where OnReady itself throws,
-  // the callback never runs.
+  // `callback` runs exactly once: on the calling thread where the event is ready, else on one of
+  // the plugin's threads, where it must not block. It outlives this object. An exception that it
+  // throws is logged and dropped, since it cannot pass through the plugin. Where OnReady itself
+  // throws, the callback never runs.
   void OnReady(std::function<void(std::optional<Error>)> callback) const;
 
   PJRT_Event* raw() const { return handle_.get(); }

@@ -1,4 +1,4 @@
-// Which plugin this machine should use. Reads the environment and sysfs; loads nothing.
+// Which plugin this machine should use. Reads the settings and sysfs; loads nothing.
 #pragma once
 
 #include <string>
@@ -15,9 +15,18 @@ struct PluginSpec {
 // How many TPU chips the PCI bus shows. Cheap: starts no plugin.
 int CountGoogleDevices(const std::string& sysfs_root = "/sys");
 
-// TORCH_TPU_PJRT_PLUGIN=/path wins. Else TORCH_TPU_PLATFORM decides: "tpu" (libtpu; c10::Error
-// without a TPU), "cpu" (XLA's CPU plugin), "auto" or unset (libtpu where there is a TPU, the CPU
-// plugin otherwise). `search_dirs` are site-packages folders, tried in order.
+struct PluginRequest {
+  std::string platform = "auto";  // "auto", "tpu" or "cpu"; c10::ValueError for another
+  std::string plugin_path;        // not empty: this one, whatever `platform` says
+};
+
+// "tpu" is libtpu and an error without a TPU; "cpu" is XLA's CPU plugin; "auto" is libtpu where
+// there is a TPU and the CPU plugin otherwise. `search_dirs` are site-packages folders, tried in
+// order.
+PluginSpec ChoosePlugin(const PluginRequest& request, const std::vector<std::string>& search_dirs,
+                        const std::string& sysfs_root = "/sys");
+
+// The same with the settings TORCH_TPU_PLATFORM and TORCH_TPU_PJRT_PLUGIN.
 PluginSpec ChoosePlugin(const std::vector<std::string>& search_dirs,
                         const std::string& sysfs_root = "/sys");
 
