@@ -59,6 +59,8 @@ $(BIN)/python:
 	  { echo "make: expected Python 3.11 or newer, got $$($(PYTHON) --version). Say which with PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import os, sysconfig as s; h = s.get_path("include") + "/Python.h"; os.stat(h)' || \
 	  { echo "make: expected the headers of $(PYTHON) (Debian package python3-dev)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+	  { echo "make: expected $(PYTHON) to have the module venv (Debian package python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/build.done: pyproject.toml | $(BIN)/python
