@@ -1,0 +1,197 @@
+#include "exec/runtime.h"
+
+#include <c10/util/Exception.h>
+#include <sys/sysinfo.h>
+
+#include <atomic>
+
+#include "base/settings.h"
+#include "exec/stats.h"
+#include "pjrt/error.h"
+#include "pjrt/fork_guard.h"
+
+namespace torch_tpu::exec {
+namespace {
+
+std::atomic<Runtime*> g_runtime{nullptr};
+std::mutex g_mutex;
+
+std::vector<std::string>& SearchDirs() {
+  static auto& dirs = *new std::vector<std::string>();
+  return dirs;
+}
+
+int64_t HostMemoryBytes() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return static_cast<int64_t>(info.totalram) * info.mem_unit;
+}
+
+// A failed launch surfaces where its outputs are read: name the op that made them.
+[[noreturn]] void RethrowNamed(const pjrt::Error& error, const char* producer) {
+  pjrt::ThrowAsTorchError(error, producer);
+}
+
+}  // namespace
+
+int64_t BytesOf(const hlo::Type& type) {
+  return NumElements(type.dims) * static_cast<int64_t>(c10::elementSize(type.dtype));
+}
+
+DeviceBuffer::DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer)
+    : buffer_(std::move(buffer)),
+      type_(std::move(type)),
+      device_(device),
+      bytes_(BytesOf(type_)),
+      producer_(producer) {}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (Runtime* runtime = g_runtime.load(std::memory_order_acquire)) {
+    runtime->device(device_).memory.Free(bytes_);
+  }
+}
+
+WorkQueue& DeviceState::work(int64_t stream) {
+  const std::lock_guard lock(mutex_);
+  while (static_cast<int64_t>(queues_.size()) <= stream) queues_.emplace_back();
+  return queues_[stream];
+}
+
+void DeviceState::Synchronize() {
+  ++GetStats().synchronizations;
+  size_t count;
+  {
+    const std::lock_guard lock(mutex_);
+    count = queues_.size();
+  }
+  for (size_t i = 0; i < count; ++i) work(static_cast<int64_t>(i)).Wait();
+  RaiseFailedChecks();
+}
+
+void DeviceState::AddCheck(PendingCheck check) {
+  bool many;
+  {
+    const std::lock_guard lock(mutex_);
+    checks_.push_back(std::move(check));
+    many = checks_.size() > 256;
+  }
+  if (many) RaiseFailedChecks();  // bounds what a program that never reads a result can pile up
+}
+
+void DeviceState::RaiseFailedChecks() {
+  std::vector<PendingCheck> checks;
+  {
+    const std::lock_guard lock(mutex_);
+    if (checks_.empty()) return;
+    checks.swap(checks_);
+  }
+  std::string failure;
+  for (const PendingCheck& check : checks) {
+    const size_t n = check.messages->size();
+    std::vector<uint8_t> flags(n, 1);
+    try {
+      check.flags->buffer().CopyToHost(flags.data(), n).Await();
+    } catch (const pjrt::Error&) {
+      continue;  // the launch itself failed: its outputs say so when they are read
+    }
+    for (size_t i = 0; i < n && failure.empty(); ++i) {
+      if (!flags[i]) failure = std::string(check.op) + ": " + (*check.messages)[i];
+    }
+  }
+  TORCH_CHECK_INDEX(failure.empty(), failure);
+}
+
+Runtime& Runtime::Get() {
+  if (Runtime* runtime = g_runtime.load(std::memory_order_acquire)) return *runtime;
+  const std::lock_guard lock(g_mutex);
+  if (g_runtime == nullptr) {
+    try {
+      // Never destroyed: tensors may die after every static object is gone.
+      g_runtime.store(new Runtime(), std::memory_order_release);
+    } catch (const pjrt::Error& error) {
+      pjrt::ThrowAsTorchError(error, "tpu");
+    }
+  }
+  return *g_runtime;
+}
+
+bool Runtime::IsStarted() { return g_runtime.load(std::memory_order_acquire) != nullptr; }
+
+void Runtime::SetPluginSearchDirs(std::vector<std::string> dirs) { SearchDirs() = std::move(dirs); }
+
+int Runtime::DeviceCount() {
+  if (Runtime* runtime = g_runtime.load(std::memory_order_acquire)) return runtime->device_count();
+  const Settings& settings = GetSettings();
+  if (settings.plugin_path.empty() && settings.platform != "cpu") {
+    static const int google_devices = pjrt::CountGoogleDevices();
+    if (google_devices > 0 || settings.platform == "tpu") return google_devices;
+  }
+  return settings.num_devices > 0 ? static_cast<int>(settings.num_devices) : 1;
+}
+
+Runtime::Runtime() : plugin_(pjrt::ChoosePlugin(SearchDirs())) {
+  pjrt::NamedValues options;
+  const Settings& settings = GetSettings();
+  if (plugin_.kind == "cpu" && settings.num_devices > 0) {
+    options["cpu_device_count"] = settings.num_devices;
+  }
+  client_ = pjrt::Client::Create(pjrt::Api::Load(plugin_.path), options);
+  for (size_t i = 0; i < client_->devices().size(); ++i) {
+    auto state = std::make_unique<DeviceState>();
+    int64_t limit = settings.memory_limit;
+    if (limit == 0) {
+      const auto stats = client_->devices()[i].memory_stats();
+      limit = stats && stats->bytes_limit ? *stats->bytes_limit : HostMemoryBytes();
+    }
+    state->memory.set_limit(limit);
+    state->memory.set_device(static_cast<int>(i));
+    devices_.push_back(std::move(state));
+  }
+}
+
+BufferRef Runtime::ToDevice(const void* data, const hlo::Type& type, int device,
+                            std::optional<IntArrayRef> byte_strides, const char* producer) {
+  const int64_t bytes = BytesOf(type);
+  DeviceMemory& memory = devices_[device]->memory;
+  memory.Allocate(bytes);
+  try {
+    pjrt::Buffer buffer =
+        client_->BufferFromHost(data, type.dtype, type.dims, byte_strides, device);
+    GetStats().bytes_to_device += bytes;
+    return std::make_shared<DeviceBuffer>(std::move(buffer), type, device, producer);
+  } catch (const pjrt::Error& error) {
+    memory.Free(bytes);
+    pjrt::ThrowAsTorchError(error, producer);
+  }
+}
+
+void Runtime::ToHost(const BufferRef& buffer, void* data, int64_t bytes) {
+  devices_[buffer->device()]->RaiseFailedChecks();
+  ++GetStats().synchronizations;
+  try {
+    if (bytes > 0) {
+      buffer->buffer().CopyToHost(data, bytes).Await();
+    } else {
+      buffer->buffer().ReadyEvent().Await();
+    }
+  } catch (const pjrt::Error& error) {
+    RethrowNamed(error, buffer->producer());
+  }
+  GetStats().bytes_to_host += bytes;
+}
+
+BufferRef Runtime::ToOtherDevice(const BufferRef& buffer, int device) {
+  DeviceMemory& memory = devices_[device]->memory;
+  memory.Allocate(buffer->bytes());
+  try {
+    pjrt::Buffer copy = buffer->buffer().CopyToDevice(device);
+    GetStats().bytes_between_devices += buffer->bytes();
+    return std::make_shared<DeviceBuffer>(std::move(copy), buffer->type(), device,
+                                          buffer->producer());
+  } catch (const pjrt::Error& error) {
+    memory.Free(buffer->bytes());
+    RethrowNamed(error, buffer->producer());
+  }
+}
+
+}  // namespace torch_tpu::exec

@@ -1,0 +1,106 @@
+// The one client of the process: which plugin runs, its devices and what each of them holds.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "exec/memory.h"
+#include "exec/work.h"
+#include "hlo/type.h"
+#include "pjrt/buffer.h"
+#include "pjrt/client.h"
+#include "pjrt/plugin.h"
+
+namespace torch_tpu::exec {
+
+// A device array with its accounting. Shared by storages, launches under way and pending checks.
+class DeviceBuffer {
+ public:
+  // `producer` names the op for errors that surface when the buffer is read; a string literal or a
+  // name that lives as long as the process. The bytes must have been allocated with DeviceMemory.
+  DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer);
+  ~DeviceBuffer();
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  const pjrt::Buffer& buffer() const { return buffer_; }
+  PJRT_Buffer* raw() const { return buffer_.raw(); }
+  const hlo::Type& type() const { return type_; }
+  int device() const { return device_; }
+  int64_t bytes() const { return bytes_; }
+  const char* producer() const { return producer_; }
+
+ private:
+  pjrt::Buffer buffer_;
+  hlo::Type type_;
+  int device_;
+  int64_t bytes_;
+  const char* producer_;
+};
+using BufferRef = std::shared_ptr<DeviceBuffer>;
+
+int64_t BytesOf(const hlo::Type& type);
+
+// An index check that was launched and not looked at yet.
+struct PendingCheck {
+  BufferRef flags;                                 // bool[n], true is fine
+  const char* op;
+  const std::vector<std::string>* messages;        // n of them
+};
+
+class DeviceState {
+ public:
+  DeviceState() = default;
+  DeviceMemory memory;
+
+  // One queue per stream id; 0 is the default stream.
+  WorkQueue& work(int64_t stream);
+  // Waits for every stream, then raises the first failed index check (IndexError).
+  void Synchronize();
+  void AddCheck(PendingCheck check);
+  // Waits for and looks at every pending check; IndexError for the first that failed.
+  void RaiseFailedChecks();
+
+ private:
+  std::mutex mutex_;
+  std::deque<WorkQueue> queues_;  // stable addresses
+  std::vector<PendingCheck> checks_;
+};
+
+class Runtime {
+ public:
+  // Starts the plugin at the first call. Throws what went wrong, again at each later call.
+  static Runtime& Get();
+  static bool IsStarted();
+  // Where plugins may lie (site-packages folders); to be called before the start.
+  static void SetPluginSearchDirs(std::vector<std::string> dirs);
+  // Number of devices; asks the PCI bus and the settings, not the plugin, before the start.
+  static int DeviceCount();
+
+  pjrt::Client& client() { return *client_; }
+  const std::shared_ptr<pjrt::Client>& shared_client() { return client_; }
+  const pjrt::PluginSpec& plugin() const { return plugin_; }
+  // True when XLA's CPU plugin stands in for a TPU.
+  bool is_stand_in() const { return plugin_.kind == "cpu"; }
+  int device_count() const { return static_cast<int>(devices_.size()); }
+  DeviceState& device(int index) { return *devices_[index]; }
+
+  // Copies host memory to a new buffer (row-major unless `byte_strides` says otherwise).
+  BufferRef ToDevice(const void* data, const hlo::Type& type, int device,
+                     std::optional<IntArrayRef> byte_strides, const char* producer);
+  // Blocks; raises failed index checks first, then the buffer's own error with its producer's name.
+  void ToHost(const BufferRef& buffer, void* data, int64_t bytes);
+  BufferRef ToOtherDevice(const BufferRef& buffer, int device);
+
+ private:
+  Runtime();
+
+  pjrt::PluginSpec plugin_;
+  std::shared_ptr<pjrt::Client> client_;
+  std::vector<std::unique_ptr<DeviceState>> devices_;
+};
+
+}  // namespace torch_tpu::exec
