@@ -1,0 +1,122 @@
+#include "exec/executable_cache.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "base/hash.h"
+#include "base/settings.h"
+#include "exec/stats.h"
+#include "pjrt/compile_options.h"
+#include "pjrt/error.h"
+
+namespace torch_tpu::exec {
+namespace {
+
+// Options that make XLA keep PyTorch's values.
+std::string CompileOptionsFor(const pjrt::Client& client) {
+  pjrt::CompileOptions options;
+  if (!GetSettings().fast_math) {
+    if (client.platform_name() == "cpu") {
+      options.overrides.emplace_back("xla_cpu_enable_fast_min_max", false);
+      options.overrides.emplace_back("xla_cpu_enable_fast_math", false);
+    }
+    options.overrides.emplace_back("xla_allow_excess_precision", false);
+  }
+  return pjrt::Serialize(options);
+}
+
+void Dump(const LoweredProgram& program) {
+  static std::atomic<int> count{0};
+  std::string name = program.name;
+  for (char& c : name) c = c == ':' || c == '/' ? '_' : c;
+  const std::filesystem::path folder = GetSettings().dump_programs;
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / fmt::format("{:06d}_{}.mlir", count++, name)) << program.text;
+}
+
+}  // namespace
+
+ExecutableCache& ExecutableCache::Get() {
+  static ExecutableCache& cache = *new ExecutableCache();
+  return cache;
+}
+
+std::unique_ptr<CompiledProgram> ExecutableCache::Compile(std::string_view key) {
+  auto compiled = std::make_unique<CompiledProgram>();
+  compiled->program = Lower(key);
+  if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
+  pjrt::Client& client = Runtime::Get().client();
+  static const std::string options = CompileOptionsFor(client);
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    compiled->executable =
+        std::make_unique<pjrt::Executable>(client.Compile(compiled->program.text, options));
+  } catch (const pjrt::Error& error) {
+    pjrt::ThrowAsTorchError(error, compiled->program.name);
+  }
+  TORCH_INTERNAL_ASSERT(compiled->executable->num_outputs() == compiled->program.outputs.size());
+  ++GetStats().compiles;
+  GetStats().compile_microseconds += std::chrono::duration_cast<std::chrono::microseconds>(
+                                         std::chrono::steady_clock::now() - start)
+                                         .count();
+  return compiled;
+}
+
+const CompiledProgram& ExecutableCache::Find(std::string_view key) {
+  const uint64_t hash = HashBytes(key);
+  std::shared_ptr<Entry> entry;
+  {
+    std::unique_lock lock(mutex_);
+    for (auto [it, end] = entries_.equal_range(hash); it != end; ++it) {
+      if (it->second->key != key) continue;
+      entry = it->second;
+      if (entry->compiled == nullptr) {
+        changed_.wait(lock, [&] { return entry->compiled != nullptr || entry->failed; });
+        if (entry->failed) {
+          lock.unlock();
+          return Find(key);  // compile again here, to throw the same error
+        }
+      }
+      GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
+      return *entry->compiled;
+    }
+    entry = std::make_shared<Entry>();
+    entry->key = std::string(key);
+    entries_.emplace(hash, entry);
+  }
+  std::unique_ptr<CompiledProgram> compiled;
+  try {
+    compiled = Compile(entry->key);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    entry->failed = true;
+    for (auto [it, end] = entries_.equal_range(hash); it != end; ++it) {
+      if (it->second == entry) {
+        entries_.erase(it);
+        break;
+      }
+    }
+    changed_.notify_all();
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  entry->compiled = std::move(compiled);
+  changed_.notify_all();
+  return *entry->compiled;
+}
+
+size_t ExecutableCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+void ExecutableCache::Clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+}  // namespace torch_tpu::exec

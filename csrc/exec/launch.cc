@@ -1,0 +1,150 @@
+#include "exec/launch.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
+
+#include <array>
+#include <atomic>
+
+#include "base/hash.h"
+#include "base/settings.h"
+#include "exec/stats.h"
+#include "pjrt/error.h"
+
+namespace torch_tpu::exec {
+namespace {
+
+std::atomic<int> g_blocking{-1};  // -1: ask the setting
+
+// Small immutable operands that come again (a learning rate, an offset) are kept on the device. They
+// are never donated, so nobody can change them.
+class OperandCache {
+ public:
+  BufferRef Get(std::string_view bytes, DType dtype, int64_t count, int device) {
+    Slot& slot = slots_[(HashBytes(bytes) + static_cast<uint64_t>(dtype) + device * 7919) %
+                        slots_.size()];
+    const std::lock_guard lock(mutex_);
+    if (slot.buffer == nullptr || slot.bytes != bytes || slot.buffer->device() != device ||
+        slot.buffer->type().dtype != dtype) {
+      slot.buffer = Runtime::Get().ToDevice(bytes.data(), {dtype, {count}}, device, std::nullopt,
+                                            "operands");
+      slot.bytes = std::string(bytes);
+    }
+    return slot.buffer;
+  }
+
+ private:
+  struct Slot {
+    std::string bytes;
+    BufferRef buffer;
+  };
+  std::mutex mutex_;
+  std::array<Slot, 1024> slots_;
+};
+
+OperandCache& Operands() {
+  static OperandCache& cache = *new OperandCache();
+  return cache;
+}
+
+template <typename T>
+BufferRef OperandPack(const std::vector<T>& values, DType dtype, int device, bool keep) {
+  const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(T));
+  const int64_t count = static_cast<int64_t>(values.size());
+  if (keep) return Operands().Get(bytes, dtype, count, device);
+  return Runtime::Get().ToDevice(values.data(), {dtype, {count}}, device, std::nullopt,
+                                 "operands");
+}
+
+}  // namespace
+
+void SetBlocking(bool blocking) { g_blocking = blocking; }
+
+bool IsBlocking() {
+  int blocking = g_blocking.load(std::memory_order_relaxed);
+  if (blocking < 0) g_blocking = blocking = GetSettings().eager_mode == "blocking";
+  return blocking == 1;
+}
+
+Launched Launch(ProgramWriter& writer, int64_t stream) {
+  Runtime& runtime = Runtime::Get();
+  const CompiledProgram& compiled = ExecutableCache::Get().Find(writer.bytes());
+  const LoweredProgram& program = compiled.program;
+  const int device = writer.device();
+  DeviceState& state = runtime.device(device);
+
+  c10::SmallVector<PJRT_Buffer*, 8> args;
+  c10::SmallVector<int64_t, 4> keep;  // parameters that must not be donated
+  c10::SmallVector<bool, 8> donated(writer.inputs().size(), false);
+  for (const auto& output : program.outputs) {
+    if (output.written_input >= 0) donated[output.written_input] = true;
+  }
+  for (size_t i = 0; i < writer.inputs().size(); ++i) {
+    const BufferRef& buffer = writer.inputs()[i].buffer;
+    if (buffer == nullptr) {
+      donated[i] = false;
+      continue;
+    }
+    // Held by its storage and by the writer: any further holder still wants the old contents.
+    if (donated[i] && buffer.use_count() > 2) {
+      keep.push_back(static_cast<int64_t>(args.size()));
+      donated[i] = false;
+    }
+    args.push_back(buffer->raw());
+  }
+  c10::SmallVector<BufferRef, 2> operands;
+  if (!writer.ints().empty()) {
+    operands.push_back(OperandPack(writer.ints(), DType::Long, device, !writer.has_random()));
+    args.push_back(operands.back()->raw());
+  }
+  if (!writer.doubles().empty()) {
+    operands.push_back(OperandPack(writer.doubles(), DType::Double, device, true));
+    args.push_back(operands.back()->raw());
+  }
+
+  const size_t n = program.outputs.size();
+  c10::SmallVector<PJRT_Buffer*, 8> raw(n, nullptr);
+  c10::SmallVector<int64_t, 8> allocated;
+  auto give_back = c10::make_scope_exit([&] {
+    for (int64_t bytes : allocated) state.memory.Free(bytes);
+  });
+  for (const auto& output : program.outputs) {
+    const int64_t bytes = BytesOf(output.type);
+    state.memory.Allocate(bytes);
+    allocated.push_back(bytes);
+  }
+  pjrt::Event done;
+  try {
+    compiled.executable->Execute(args, device, keep, raw, &done);
+  } catch (const pjrt::Error& error) {
+    pjrt::ThrowAsTorchError(error, program.name);
+  }
+  give_back.release();
+  GetStats().launches.fetch_add(1, std::memory_order_relaxed);
+
+  Launched launched{&compiled, {}};
+  for (size_t i = 0; i < n; ++i) {
+    const hlo::Type& type = program.outputs[i].type;
+    launched.outputs.push_back(std::make_shared<DeviceBuffer>(
+        pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, type.dims), type, device,
+        program.name.c_str()));
+  }
+  if (!program.check_messages.empty()) {
+    state.AddCheck({launched.outputs.back(), program.name.c_str(), &program.check_messages});
+    launched.outputs.pop_back();
+  }
+  if (IsBlocking()) {
+    try {
+      done.Await();
+    } catch (const pjrt::Error& error) {
+      pjrt::ThrowAsTorchError(error, program.name);
+    }
+    state.RaiseFailedChecks();
+  } else {
+    state.work(stream).Add(std::move(done));
+  }
+  return launched;
+}
+
+}  // namespace torch_tpu::exec

@@ -1,0 +1,147 @@
+// A program: calls of lowerings over device arrays, as a byte string. The bytes are the cache key; only
+// on a miss are they decoded and lowered. Run-time numbers and view offsets are collected beside the
+// bytes and never part of them.
+#pragma once
+
+#include <c10/core/Scalar.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/runtime.h"
+#include "exec/view_plan.h"
+#include "lowering/registry.h"
+
+namespace torch_tpu::exec {
+
+enum class Tag : uint8_t {
+  kEnd, kCall, kNone, kTensor, kWrappedTensor, kTensors, kInt, kInts, kBool, kBools, kDoubles,
+  kStaticNumber, kNumber, kNumbers, kDtype, kString, kRandom, kWrite, kLayout, kDefaultDtype,
+  // how a tensor is found
+  kNewInput, kUnwrittenInput, kOldInput, kOperand,
+  // how it lies in its base
+  kWhole, kReshaped, kSliced, kGathered,
+};
+
+// A tensor over a base array: what the eager room knows of it.
+struct TensorView {
+  const void* storage;       // identity
+  const BufferRef* buffer;   // null or empty: nothing was written yet
+  DType dtype;               // of the view
+  IntArrayRef sizes, strides;
+  int64_t offset;            // in elements of `dtype`
+  int64_t storage_bytes;     // for a base that was not written yet
+};
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(int device) : device_(device) {}
+  ProgramWriter(const ProgramWriter&) = delete;
+
+  void Call(const lowering::OpRow& row) { Put(Tag::kCall, static_cast<uint16_t>(row.index)); }
+  void EndCall() { Put(Tag::kEnd); }
+  void None() { Put(Tag::kNone); }
+  void Tensor(const TensorView& view, bool wrapped_number = false) {
+    Put(wrapped_number ? Tag::kWrappedTensor : Tag::kTensor);
+    View(view);
+  }
+  void Tensors(size_t count) { Put(Tag::kTensors, static_cast<uint32_t>(count)); }  // then each
+  // A 0-d host value as a tensor argument: a run-time operand.
+  void Operand(DType dtype, const c10::Scalar& value, bool wrapped_number) {
+    Put(wrapped_number ? Tag::kWrappedTensor : Tag::kTensor);
+    Put(Tag::kOperand, dtype);
+    PushNumber(value);
+  }
+  void Int(int64_t value) { Put(Tag::kInt, value); }
+  void Ints(IntArrayRef values) { PutList(Tag::kInts, values); }
+  void Bool(bool value) { Put(Tag::kBool, value); }
+  void Bools(c10::ArrayRef<bool> values) { PutList(Tag::kBools, values); }
+  void Doubles(c10::ArrayRef<double> values) { PutList(Tag::kDoubles, values); }
+  void Number(const c10::Scalar& value, bool is_static);
+  void Numbers(size_t count) { Put(Tag::kNumbers, static_cast<uint32_t>(count)); }  // then each
+  void Dtype(DType dtype) { Put(Tag::kDtype, dtype); }
+  void String(std::string_view text);
+  void Random(uint64_t seed, uint64_t offset);
+  void DefaultDtype(DType dtype) { Put(Tag::kDefaultDtype, dtype); }
+  // Result `result` of the calls replaces the elements of `view`.
+  void Write(int result, const TensorView& view) {
+    Put(Tag::kWrite, static_cast<uint16_t>(result));
+    View(view);
+    written_ |= uint64_t{1} << std::min<size_t>(last_slot_, 63);
+  }
+  // Result `result` is stored with its dimensions permuted (physical order of the strides).
+  void Layout(int result, IntArrayRef permutation) {
+    Put(Tag::kLayout, static_cast<uint16_t>(result));
+    PutList(Tag::kInts, permutation);
+  }
+
+  std::string_view bytes() const { return {bytes_.data(), bytes_.size()}; }
+  int device() const { return device_; }
+
+  struct Input {
+    const void* storage;
+    BufferRef buffer;  // empty: not written yet, no parameter
+    hlo::Type type;
+  };
+  std::vector<Input>& inputs() { return inputs_; }
+  const std::vector<int64_t>& ints() const { return ints_; }
+  const std::vector<double>& doubles() const { return doubles_; }
+  bool has_random() const { return has_random_; }
+
+ private:
+  void View(const TensorView& view);
+  void PushNumber(const c10::Scalar& value);
+
+  template <typename... T>
+  void Put(const T&... values) {
+    constexpr size_t total = (sizeof(T) + ...);
+    const size_t at = bytes_.size();
+    bytes_.resize_for_overwrite(at + total);
+    char* p = bytes_.data() + at;
+    ((std::memcpy(p, &values, sizeof(T)), p += sizeof(T)), ...);
+  }
+  template <typename T>
+  void PutList(Tag tag, c10::ArrayRef<T> values) {
+    Put(tag, static_cast<uint32_t>(values.size()));
+    const size_t at = bytes_.size(), n = values.size() * sizeof(T);
+    bytes_.resize_for_overwrite(at + n);
+    if (n > 0) std::memcpy(bytes_.data() + at, values.data(), n);
+  }
+
+  int device_;
+  c10::SmallVector<char, 512> bytes_;
+  std::vector<Input> inputs_;
+  std::vector<int64_t> ints_;
+  std::vector<double> doubles_;
+  bool has_random_ = false;
+  size_t last_slot_ = 0;
+  uint64_t written_ = 0;
+};
+
+// What a program returns for one result of its call, and where it goes.
+struct ResultInfo {
+  bool defined = false;
+  int written_input = -1;  // the input whose base it was written into; -1: a new array
+  int output = -1;         // position among the executable's outputs
+  hlo::Type type;          // logical type of the result
+  Dims permutation;        // physical order; empty: row-major
+};
+
+struct LoweredProgram {
+  std::string name;  // of its first call, for people
+  std::string text;  // StableHLO
+  std::vector<ResultInfo> results;
+  struct Output {
+    hlo::Type type;
+    int written_input = -1;
+  };
+  std::vector<Output> outputs;              // of the executable
+  std::vector<std::string> check_messages;  // the last output is bool[n] when there are any
+};
+
+// Decodes and lowers. Errors of the lowering (shapes that do not fit, ...) pass through.
+LoweredProgram Lower(std::string_view bytes);
+
+}  // namespace torch_tpu::exec
