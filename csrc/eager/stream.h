@@ -8,15 +8,18 @@
 
 namespace torch_tpu::eager {
 
-// Of the calling thread; 0 is the default stream. A few nanoseconds.
+// New streams come from a pool of this many per device, as on CUDA; 0 is the default stream.
+inline constexpr int64_t kStreamsInPool = 32;
+
+// Of the calling thread; 0 in a new thread. A few nanoseconds.
 int64_t CurrentStream(int device);
 // Returns the one before.
 int64_t ExchangeStream(int device, int64_t stream);
-// A stream of its own, never handed out twice.
+// The next of the pool, in turn.
 int64_t NewStream(int device);
 
-// RuntimeError unless the stream is one of this device type and of a device that exists.
-c10::Stream CheckStream(const c10::Stream& stream);
+// RuntimeError unless it is a stream of a tpu device that exists.
+void CheckStream(const c10::Stream& stream);
 c10::Stream MakeStream(int device, int64_t stream);
 
 bool QueryStream(const c10::Stream& stream);

@@ -2,9 +2,11 @@
 
 namespace torch_tpu::exec {
 
-void WorkQueue::Add(pjrt::Event event) {
+void WorkQueue::Add(pjrt::Event event) { Add(std::make_shared<pjrt::Event>(std::move(event))); }
+
+void WorkQueue::Add(EventRef event) {
   const std::lock_guard lock(mutex_);
-  events_.push_back(std::make_shared<pjrt::Event>(std::move(event)));
+  events_.push_back(std::move(event));
   if (events_.size() > 16) DropDone();
 }
 

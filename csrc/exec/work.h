@@ -17,6 +17,8 @@ using EventRef = std::shared_ptr<pjrt::Event>;
 class WorkQueue {
  public:
   void Add(pjrt::Event event);
+  // Also covers work that was launched elsewhere.
+  void Add(EventRef event);
   // Everything launched so far that is not done.
   std::vector<EventRef> Pending();
   bool IsDone();
