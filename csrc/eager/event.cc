@@ -11,10 +11,10 @@ namespace torch_tpu::eager {
 
 void Event::Record(const c10::Stream& stream) {
   CheckStream(stream);
-  Snapshot snapshot{.device = stream.device_index()};
+  Snapshot snapshot;
+  snapshot.device = stream.device_index();
   if (exec::Runtime::IsStarted()) {
-    snapshot.work =
-        exec::Runtime::Get().device(stream.device_index()).work(stream.id()).Pending();
+    snapshot.work = exec::Runtime::Get().device(stream.device_index()).work(stream.id()).Pending();
   }
   if (timing_) snapshot.completion = Watch(snapshot.work);
   const std::lock_guard lock(mutex_);
@@ -43,8 +43,7 @@ void Event::Block(const c10::Stream& stream) const {
   CheckStream(stream);
   const Snapshot recorded = snapshot();
   if (recorded.work.empty()) return;
-  exec::WorkQueue& queue =
-      exec::Runtime::Get().device(stream.device_index()).work(stream.id());
+  exec::WorkQueue& queue = exec::Runtime::Get().device(stream.device_index()).work(stream.id());
   for (const exec::EventRef& event : recorded.work) {
     if (!event->IsReady()) queue.Add(event);
   }

@@ -1,4 +1,5 @@
-// The random generator of a device: Philox with a seed and an offset, both operands of the programs.
+// The random generator of a device: Philox with a seed and an offset, both operands of the
+// programs.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -13,9 +14,9 @@ struct RandomState {
   uint64_t offset;
 };
 
-// The state for one op that draws `count` 32-bit numbers; moves the offset on by `count`, rounded up
-// to a multiple of 4 (one Philox block). Takes the device's default generator where none is given.
-// Thread-safe. RuntimeError for a generator of another device type.
+// The state for one op that draws `count` 32-bit numbers; moves the offset on by `count`, rounded
+// up to a multiple of 4 (one Philox block). Takes the device's default generator where none is
+// given. Thread-safe. RuntimeError for a generator of another device type.
 RandomState NextRandomState(const std::optional<at::Generator>& generator, int device,
                             uint64_t count);
 

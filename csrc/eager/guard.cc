@@ -87,10 +87,10 @@ class GuardImpl final : public c10::impl::DeviceGuardImplInterface {
   // PyTorch keeps an event as an opaque pointer and hands it back to destroyEvent.
   void record(void** event, const Stream& stream, const DeviceIndex device_index,
               const c10::EventFlag flag) const override {
-    TORCH_CHECK(device_index == -1 || device_index == stream.device_index(),
-                "Event.record: expected a stream of tpu:", int{device_index},
-                ", where the event was recorded first, got one of tpu:",
-                int{stream.device_index()});
+    TORCH_CHECK(
+        device_index == -1 || device_index == stream.device_index(),
+        "Event.record: expected a stream of tpu:", int{device_index},
+        ", where the event was recorded first, got one of tpu:", int{stream.device_index()});
     if (*event == nullptr) {
       TORCH_CHECK(flag != c10::EventFlag::INVALID, "Event.record: expected a valid flag");
       *event = std::make_unique<Event>(flag == c10::EventFlag::BACKEND_DEFAULT).release();

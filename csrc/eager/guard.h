@@ -1,5 +1,5 @@
-// The current device of a thread. guard.cc also registers PyTorch's device guard, through which come
-// device switches, streams and events.
+// The current device of a thread. guard.cc also registers PyTorch's device guard, through which
+// come device switches, streams and events.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -1,3 +1,5 @@
+#include "eager/pinned.h"
+
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/util/Exception.h>
 
@@ -6,8 +8,6 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
-
-#include "eager/pinned.h"
 
 namespace torch_tpu::eager {
 namespace {
@@ -28,8 +28,8 @@ class PinnedMemory final : public at::HostAllocator {
     if (bytes > 0) {
       const size_t size = (bytes + kPage - 1) / kPage * kPage;
       data = std::aligned_alloc(kPage, size);
-      TORCH_CHECK_WITH(OutOfMemoryError, data != nullptr,
-                       "pin_memory: expected room for ", bytes, " bytes of host memory, got none");
+      TORCH_CHECK_WITH(OutOfMemoryError, data != nullptr, "pin_memory: expected room for ", bytes,
+                       " bytes of host memory, got none");
       const std::unique_lock lock(mutex_);
       blocks_.emplace(reinterpret_cast<uintptr_t>(data), size);
       stats_.active_requests.increase(1);

@@ -5,8 +5,8 @@
 
 namespace torch_tpu::eager {
 
-// XLA's names, with the values of torch.tpu.Precision; torch.set_float32_matmul_precision calls them
-// medium, high and highest.
+// XLA's names, with the values of torch.tpu.Precision; torch.set_float32_matmul_precision calls
+// them medium, high and highest.
 enum class MatmulPrecision : int8_t { kDefault = 0, kHigh = 1, kHighest = 2 };
 
 // The innermost torch.tpu.precision() around the call, else torch.set_float32_matmul_precision.

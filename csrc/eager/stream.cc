@@ -48,8 +48,8 @@ void CheckStream(const c10::Stream& stream) {
 
 c10::Stream MakeStream(int device, int64_t stream) {
   CheckDevice(device);
-  return c10::Stream(c10::Stream::UNSAFE,
-                     c10::Device(kTpu, static_cast<c10::DeviceIndex>(device)), stream);
+  return c10::Stream(c10::Stream::UNSAFE, c10::Device(kTpu, static_cast<c10::DeviceIndex>(device)),
+                     stream);
 }
 
 bool QueryStream(const c10::Stream& stream) {

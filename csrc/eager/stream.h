@@ -1,5 +1,5 @@
-// Streams: ids into exec::DeviceState::work(). PJRT orders launches by their data, so a stream orders
-// nothing by itself; it says what a synchronize or an event has to wait for.
+// Streams: ids into exec::DeviceState::work(). PJRT orders launches by their data, so a stream
+// orders nothing by itself; it says what a synchronize or an event has to wait for.
 #pragma once
 
 #include <c10/core/Stream.h>
