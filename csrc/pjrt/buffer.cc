@@ -1,5 +1,6 @@
 #include "pjrt/buffer.h"
 
+#include <cstring>
 #include <utility>
 
 #include "pjrt/client.h"
@@ -12,6 +13,35 @@ void DestroyBuffer(const Client& client, PJRT_Buffer* buffer) noexcept {
   PJRT_CALL_NO_THROW(client.table(), Buffer_Destroy, .buffer = buffer);
 }
 }  // namespace internal
+
+namespace {
+
+// Above this, the caller's time is worth more than the plugin's latency.
+constexpr size_t kMaxInlineCopy = 256 << 10;
+
+// Keeps a buffer's memory from being freed; a launch that would donate it copies it instead.
+class ExternalReference {
+ public:
+  ExternalReference(const PJRT_Api* api, PJRT_Buffer* buffer) : api_(api), buffer_(buffer) {
+    PJRT_CALL(api_, Buffer_IncreaseExternalReferenceCount, .buffer = buffer_);
+  }
+  ExternalReference(const ExternalReference&) = delete;
+  ExternalReference& operator=(const ExternalReference&) = delete;
+  ~ExternalReference() {
+    PJRT_CALL_NO_THROW(api_, Buffer_DecreaseExternalReferenceCount, .buffer = buffer_);
+  }
+
+  const void* data() const {
+    return PJRT_CALL(api_, Buffer_OpaqueDeviceMemoryDataPointer, .buffer = buffer_)
+        .device_memory_ptr;
+  }
+
+ private:
+  const PJRT_Api* api_;
+  PJRT_Buffer* buffer_;
+};
+
+}  // namespace
 
 DType Buffer::dtype() const {
   if (type_known_) return dtype_;
@@ -28,7 +58,27 @@ int Buffer::device_index() const {
   return client()->IndexOf(PJRT_CALL(client()->table(), Buffer_Device, .buffer = raw()).device);
 }
 
+// False also where anything is wrong: the plugin's own copy then reports it through its event.
+bool Buffer::TryCopyInline(void* dst, size_t bytes) const {
+  // An unvouched type may be that of a dynamic array, whose memory is padded.
+  if (!type_known_ || !client()->is_host_memory()) return false;
+  const size_t size = static_cast<size_t>(NumElements(dims_)) * c10::elementSize(dtype_);
+  if (size == 0 || size > kMaxInlineCopy || bytes < size) return false;
+  try {
+    const Event ready = ReadyEvent();
+    if (!ready.IsReady()) return false;
+    ready.Await();
+    if (on_device_size() != size) return false;
+    const ExternalReference reference(client()->table(), raw());
+    std::memcpy(dst, reference.data(), size);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Event Buffer::CopyToHost(void* dst, size_t bytes) const {
+  if (TryCopyInline(dst, bytes)) return Event();
   // Without a layout the plugin writes in the device's own order, which on a TPU need not be
   // row-major.
   const size_t rank = dims().size();

@@ -20,7 +20,8 @@ void DestroyBuffer(const Client& client, PJRT_Buffer* buffer) noexcept;
 class Buffer {
  public:
   Buffer() = default;
-  // Takes ownership. The caller vouches for dtype and dims: nothing is asked of the plugin.
+  // Takes ownership. The caller vouches for dtype and dims: nothing is asked of the plugin. Not for
+  // an output with a dynamic dimension, unless `dims` are its true sizes.
   Buffer(std::shared_ptr<Client> client, PJRT_Buffer* raw, DType dtype, c10::IntArrayRef dims)
       : handle_(std::move(client), raw),
         type_known_(true),
@@ -43,8 +44,9 @@ class Buffer {
 
   // Copies all elements to `dst`, row-major, whatever the device's layout. `bytes` must be at least
   // what the array takes. `dst` must stay alive until the event is ready; the buffer may be dropped
-  // before. Returns at once: errors of the copy and of what computes the buffer come with the
-  // event.
+  // before. Errors of the copy and of what computes the buffer come with the event. Does not wait
+  // for the contents; a small array that is ready in host memory is copied here and now, since the
+  // plugin's thread would take 30 us to do it.
   Event CopyToHost(void* dst, size_t bytes) const;
   // To another device of the client; within one device it is a true copy too.
   Buffer CopyToDevice(int device_index) const;
@@ -63,6 +65,8 @@ class Buffer {
   bool IsDeleted() const;
 
  private:
+  bool TryCopyInline(void* dst, size_t bytes) const;
+
   Handle<PJRT_Buffer, internal::DestroyBuffer> handle_;
   bool type_known_ = false;
   DType dtype_ = DType::Undefined;

@@ -27,6 +27,7 @@ Client::Client(Passkey, Api api, Owner raw) : api_(std::move(api)), raw_(std::mo
   PJRT_Client* client = raw_.get();
   const auto name = PJRT_CALL(table, Client_PlatformName, .client = client);
   platform_name_.assign(name.platform_name, name.platform_name_size);
+  is_host_memory_ = platform_name_ == "cpu";
   const auto version = PJRT_CALL(table, Client_PlatformVersion, .client = client);
   platform_version_.assign(version.platform_version, version.platform_version_size);
   process_index_ = PJRT_CALL(table, Client_ProcessIndex, .client = client).process_index;

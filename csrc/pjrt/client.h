@@ -34,6 +34,8 @@ class Client : public std::enable_shared_from_this<Client> {
   const std::string& platform_name() const { return platform_name_; }  // "tpu", "cpu", "cuda"
   const std::string& platform_version() const { return platform_version_; }
   int process_index() const { return process_index_; }
+  // Whether device memory is the host's own, in row-major order: the CPU plugin.
+  bool is_host_memory() const { return is_host_memory_; }
 
   // The addressable ones. Indices in this room are positions in this vector.
   const std::vector<Device>& devices() const { return devices_; }
@@ -77,6 +79,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::string platform_name_;
   std::string platform_version_;
   int process_index_ = 0;
+  bool is_host_memory_ = false;
   std::vector<Device> devices_;
   mutable std::once_flag identity_once_;
   mutable std::string identity_;
