@@ -19,6 +19,7 @@ class DeviceMemory {
   int64_t num_ooms() const { return num_ooms_; }
   int64_t limit() const { return limit_; }
   void ResetPeak() { peak_ = allocated_.load(); }
+  void ResetAccumulated() { total_allocated_ = 0, num_ooms_ = 0; }
   void set_limit(int64_t bytes) { limit_ = bytes; }
   void set_device(int index) { device_ = index; }
 

@@ -47,14 +47,14 @@ void ProgramWriter::Random(uint64_t seed, uint64_t offset) {
   has_random_ = true;
 }
 
-void ProgramWriter::View(const TensorView& view) {
-  const bool unwritten = view.buffer == nullptr || *view.buffer == nullptr;
+void ProgramWriter::View(TensorView& view) {
+  const bool unwritten = view.buffer == nullptr;
   size_t slot = 0;
   while (slot < inputs_.size() && inputs_[slot].storage != view.storage) ++slot;
   if (slot < inputs_.size()) {
     Put(Tag::kOldInput, static_cast<uint16_t>(slot));
   } else {
-    Input input{view.storage, unwritten ? BufferRef() : *view.buffer, {}};
+    Input input{view.storage, std::move(view.buffer), {}};
     if (!unwritten) {
       input.type = input.buffer->type();
     } else {
@@ -72,7 +72,6 @@ void ProgramWriter::View(const TensorView& view) {
     PutList(Tag::kInts, IntArrayRef(input.type.dims));
     inputs_.push_back(std::move(input));
   }
-  last_slot_ = slot;
   const hlo::Type& base = inputs_[slot].type;
   Put(view.dtype);
   const bool same_type = base.dtype == view.dtype;

@@ -28,7 +28,7 @@ enum class Tag : uint8_t {
 // A tensor over a base array: what the eager room knows of it.
 struct TensorView {
   const void* storage;       // identity
-  const BufferRef* buffer;   // null or empty: nothing was written yet
+  BufferRef buffer;          // empty: nothing was written yet
   DType dtype;               // of the view
   IntArrayRef sizes, strides;
   int64_t offset;            // in elements of `dtype`
@@ -43,7 +43,7 @@ class ProgramWriter {
   void Call(const lowering::OpRow& row) { Put(Tag::kCall, static_cast<uint16_t>(row.index)); }
   void EndCall() { Put(Tag::kEnd); }
   void None() { Put(Tag::kNone); }
-  void Tensor(const TensorView& view, bool wrapped_number = false) {
+  void Tensor(TensorView view, bool wrapped_number = false) {
     Put(wrapped_number ? Tag::kWrappedTensor : Tag::kTensor);
     View(view);
   }
@@ -66,10 +66,9 @@ class ProgramWriter {
   void Random(uint64_t seed, uint64_t offset);
   void DefaultDtype(DType dtype) { Put(Tag::kDefaultDtype, dtype); }
   // Result `result` of the calls replaces the elements of `view`.
-  void Write(int result, const TensorView& view) {
+  void Write(int result, TensorView view) {
     Put(Tag::kWrite, static_cast<uint16_t>(result));
     View(view);
-    written_ |= uint64_t{1} << std::min<size_t>(last_slot_, 63);
   }
   // Result `result` is stored with its dimensions permuted (physical order of the strides).
   void Layout(int result, IntArrayRef permutation) {
@@ -91,7 +90,7 @@ class ProgramWriter {
   bool has_random() const { return has_random_; }
 
  private:
-  void View(const TensorView& view);
+  void View(TensorView& view);
   void PushNumber(const c10::Scalar& value);
 
   template <typename... T>
@@ -116,8 +115,6 @@ class ProgramWriter {
   std::vector<int64_t> ints_;
   std::vector<double> doubles_;
   bool has_random_ = false;
-  size_t last_slot_ = 0;
-  uint64_t written_ = 0;
 };
 
 // What a program returns for one result of its call, and where it goes.

@@ -15,6 +15,7 @@ OpRows FactoryRows();
 OpRows FftRows();
 OpRows ForeachRows();
 OpRows IndexRows();
+OpRows InternalRows();
 OpRows LinalgRows();
 OpRows LossRows();
 OpRows MatmulRows();
@@ -31,7 +32,7 @@ OpRows ViewRows();
 
 inline constexpr OpRows (*kFamilies[])() = {
     ActivationRows, AttentionRows, ConvolutionRows, ElementwiseRows, ComparisonRows,
-    EmbeddingRows,  FactoryRows,   FftRows,         ForeachRows,     IndexRows,
+    EmbeddingRows,  FactoryRows,   FftRows,         ForeachRows,     IndexRows,      InternalRows,
     LinalgRows,     LossRows,      MatmulRows,      NormalizationRows, OptimizerRows,
     PaddingRows,    PoolingRows,   RandomRows,      ReductionRows,   ScanRows,
     ScatterRows,    SortRows,      ViewRows};

@@ -1,0 +1,226 @@
+#include "eager/storage.h"
+
+#include <ATen/EmptyTensor.h>
+#include <c10/util/ScopeExit.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <bit>
+
+#include "eager/guard.h"
+#include "eager/row_call.h"
+
+namespace torch_tpu::eager {
+namespace {
+
+// Hands out addresses that nothing is mapped at. Blocks are powers of two, reused last in first out.
+class AddressSpace {
+ public:
+  void* Take(int64_t bytes) {
+    if (bytes == 0) return nullptr;
+    const int order = Order(bytes);
+    const std::lock_guard lock(mutex_);
+    if (base_ == nullptr) Reserve();
+    if (!free_[order].empty()) {
+      void* address = free_[order].back();
+      free_[order].pop_back();
+      return address;
+    }
+    const uint64_t size = uint64_t{1} << order;
+    TORCH_CHECK_WITH(OutOfMemoryError, size <= kBytes && next_ <= kBytes - size,
+                     "tpu: out of memory: expected a tensor of at most ", kBytes - next_,
+                     " bytes, got ", bytes);
+    void* address = base_ + next_;
+    next_ += size;
+    return address;
+  }
+
+  void Give(void* address, int64_t bytes) {
+    if (address == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    free_[Order(bytes)].push_back(address);
+  }
+
+ private:
+  static constexpr uint64_t kBytes = uint64_t{1} << 45;  // 32 TiB of 128
+
+  static int Order(int64_t bytes) {
+    return std::max(6, 64 - std::countl_zero(static_cast<uint64_t>(bytes) - 1));
+  }
+
+  void Reserve() {
+    void* base = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    TORCH_CHECK(base != MAP_FAILED, "tpu: expected to reserve ", kBytes,
+                " bytes of address space, got errno ", errno,
+                ". Raise the limit on address space (ulimit -v)");
+    base_ = static_cast<char*>(base);
+  }
+
+  std::mutex mutex_;
+  char* base_ = nullptr;
+  uint64_t next_ = 0;
+  std::array<std::vector<void*>, 64> free_;
+};
+
+AddressSpace& Addresses() {
+  static AddressSpace& space = *new AddressSpace();
+  return space;
+}
+
+void DeleteStorage(void* context) { delete static_cast<DeviceStorage*>(context); }
+
+c10::DataPtr MakeDataPtr(int device, int64_t bytes) {
+  auto* storage = new DeviceStorage(device, bytes);
+  return {storage->address(), storage, &DeleteStorage,
+          c10::Device(c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(device))};
+}
+
+class StorageAllocator final : public c10::DeviceAllocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    return MakeDataPtr(CurrentDevice(), static_cast<int64_t>(bytes));
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  void copy_data(void*, const void*, size_t) const override {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "tpu: expected a copy through tensors, got one by address");
+  }
+
+  bool initialized() override { return exec::Runtime::IsStarted(); }
+  void emptyCache(c10::MempoolId_t) override {}  // nothing is cached: PJRT frees at once
+  // A buffer lives as long as launched work needs it, whichever stream that is on.
+  void recordStream(const c10::DataPtr&, c10::Stream) override {}
+
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    if (!exec::Runtime::IsStarted()) return stats;
+    CheckDevice(device);
+    const exec::DeviceMemory& memory = exec::Runtime::Get().device(device).memory;
+    auto fill = [](auto& stat_array, int64_t current, int64_t peak, int64_t allocated) {
+      auto& stat = stat_array[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+      stat.current = current;
+      stat.peak = peak;
+      stat.allocated = allocated;
+      stat.freed = allocated - current;
+    };
+    const int64_t bytes = memory.allocated(), total = memory.total_allocated();
+    for (auto* stat : {&stats.allocated_bytes, &stats.reserved_bytes, &stats.active_bytes,
+                       &stats.requested_bytes}) {
+      fill(*stat, bytes, memory.peak(), total);
+    }
+    for (auto* stat : {&stats.allocation, &stats.active}) {
+      fill(*stat, memory.num_buffers(), memory.num_buffers(), memory.num_buffers());
+    }
+    stats.num_ooms = memory.num_ooms();
+    return stats;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex device) override {
+    CheckDevice(device);
+    exec::Runtime::Get().device(device).memory.ResetAccumulated();
+  }
+  void resetPeakStats(c10::DeviceIndex device) override {
+    CheckDevice(device);
+    exec::Runtime::Get().device(device).memory.ResetPeak();
+  }
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
+    CheckDevice(device);
+    const exec::DeviceMemory& memory = exec::Runtime::Get().device(device).memory;
+    const size_t total = static_cast<size_t>(memory.limit());
+    return {total - static_cast<size_t>(memory.allocated()), total};
+  }
+};
+
+StorageAllocator& TheAllocator() {
+  static StorageAllocator& allocator = *new StorageAllocator();
+  return allocator;
+}
+
+DeviceStorage& ContextOf(const c10::StorageImpl& storage) {
+  return *static_cast<DeviceStorage*>(storage.data_ptr().get_context());
+}
+
+}  // namespace
+
+REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, &TheAllocator())
+
+c10::DeviceAllocator* Allocator() { return &TheAllocator(); }
+
+DeviceStorage::DeviceStorage(int device, int64_t bytes)
+    : device_(device), bytes_(bytes), address_(Addresses().Take(bytes)) {}
+
+DeviceStorage::~DeviceStorage() { Addresses().Give(address_, bytes_); }
+
+DeviceStorage& StorageOf(const at::Tensor& tensor) {
+  TORCH_CHECK(tensor.device().type() == c10::DeviceType::PrivateUse1,
+              "Expected all tensors to be on the same device, but found at least two devices, tpu:",
+              CurrentDevice(), " and ", tensor.device(), "!");
+  return ContextOf(*tensor.storage().unsafeGetStorageImpl());
+}
+
+void ResizeStorage(const c10::Storage& storage, size_t bytes) {
+  c10::StorageImpl& impl = *storage.unsafeGetStorageImpl();
+  TORCH_CHECK(impl.resizable(), "Trying to resize storage that is not resizable");
+  if (impl.nbytes() == bytes) return;
+  DeviceStorage& old = ContextOf(impl);
+  c10::DataPtr data = MakeDataPtr(old.device(), static_cast<int64_t>(bytes));
+  const exec::BufferRef buffer = old.Load();
+  if (buffer != nullptr && bytes > 0) {
+    // Keep the element type where the new size allows it.
+    const int64_t item = static_cast<int64_t>(c10::elementSize(buffer->type().dtype));
+    const bool fits = bytes % item == 0;
+    const DType dtype = fits ? buffer->type().dtype : DType::Byte;
+    const int64_t unit = fits ? item : 1;
+    const Dims old_sizes = {old.bytes() / unit}, one = {1};
+    exec::TensorView flat{&old, buffer, dtype, old_sizes, one, 0, old.bytes()};
+    RowCall call("tpu::resize_storage", old.device());
+    call.View(std::move(flat)).Int(static_cast<int64_t>(bytes) / unit);
+    static_cast<DeviceStorage*>(data.get_context())->Store(call.RunBuffers()[0]);
+  }
+  impl.set_data_ptr_noswap(std::move(data));
+  impl.set_nbytes(bytes);
+}
+
+exec::TensorView ViewOf(const at::Tensor& tensor) {
+  DeviceStorage& storage = StorageOf(tensor);
+  return {&storage,          storage.Load(),          tensor.scalar_type(), tensor.sizes(),
+          tensor.strides(), tensor.storage_offset(), storage.bytes()};
+}
+
+bool IsWholeStorage(const at::Tensor& tensor) {
+  return tensor.storage_offset() == 0 && tensor.is_contiguous() &&
+         tensor.numel() * static_cast<int64_t>(tensor.itemsize()) == StorageOf(tensor).bytes();
+}
+
+at::Tensor Wrap(exec::BufferRef buffer, IntArrayRef sizes, IntArrayRef strides) {
+  const DType dtype = buffer->type().dtype;
+  const int64_t bytes = buffer->bytes();
+  c10::DataPtr data = MakeDataPtr(buffer->device(), bytes);
+  static_cast<DeviceStorage*>(data.get_context())->Store(std::move(buffer));
+  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                                         static_cast<size_t>(bytes),
+                                                         std::move(data), &TheAllocator(),
+                                                         /*resizable=*/true)),
+      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(dtype));
+  c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  if (strides.empty()) {
+    impl.set_sizes_contiguous(sizes);
+  } else {
+    impl.set_sizes_and_strides(sizes, strides);
+  }
+  return tensor;
+}
+
+at::Tensor Empty(IntArrayRef sizes, DType dtype, int device,
+                 std::optional<c10::MemoryFormat> memory_format) {
+  TORCH_CHECK_TYPE(IsSupportedDType(dtype), "tpu: expected a data type that XLA can hold, got ",
+                   DTypeName(dtype));
+  CheckDevice(device);
+  const int before = CurrentDevice();
+  SetCurrentDevice(device);
+  auto restore = c10::make_scope_exit([&] { SetCurrentDevice(before); });
+  return at::Tensor(at::detail::empty_generic(
+      sizes, &TheAllocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), dtype,
+      memory_format));
+}
+
+}  // namespace torch_tpu::eager
