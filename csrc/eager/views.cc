@@ -118,10 +118,6 @@ bool IsSetTo(const at::Tensor& self, const at::Tensor& other) {
          self.strides() == other.strides();
 }
 
-void RecordStream(at::Tensor& self, at::Stream stream) {
-  Allocator()->recordStream(self.storage().data_ptr(), stream);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -137,7 +133,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("set_.source_Tensor", SetTensor);
   m.impl("set_", SetNothing);
   m.impl("is_set_to", IsSetTo);
-  m.impl("record_stream", RecordStream);
 }
 
 }  // namespace torch_tpu::eager
