@@ -7,15 +7,16 @@ namespace torch_tpu::lowering {
 
 OpRows ActivationRows();
 OpRows AttentionRows();
+OpRows ComparisonRows();
 OpRows ConvolutionRows();
 OpRows ElementwiseRows();
-OpRows ComparisonRows();
 OpRows EmbeddingRows();
 OpRows FactoryRows();
 OpRows FftRows();
 OpRows ForeachRows();
 OpRows IndexRows();
 OpRows InternalRows();
+OpRows InterpolationRows();
 OpRows LinalgRows();
 OpRows LossRows();
 OpRows MatmulRows();
@@ -31,10 +32,33 @@ OpRows SortRows();
 OpRows ViewRows();
 
 inline constexpr OpRows (*kFamilies[])() = {
-    ActivationRows, AttentionRows, ConvolutionRows, ElementwiseRows, ComparisonRows,
-    EmbeddingRows,  FactoryRows,   FftRows,         ForeachRows,     IndexRows,      InternalRows,
-    LinalgRows,     LossRows,      MatmulRows,      NormalizationRows, OptimizerRows,
-    PaddingRows,    PoolingRows,   RandomRows,      ReductionRows,   ScanRows,
-    ScatterRows,    SortRows,      ViewRows};
+    // clang-format off
+    ActivationRows,
+    AttentionRows,
+    ComparisonRows,
+    ConvolutionRows,
+    ElementwiseRows,
+    EmbeddingRows,
+    FactoryRows,
+    FftRows,
+    ForeachRows,
+    IndexRows,
+    InternalRows,
+    InterpolationRows,
+    LinalgRows,
+    LossRows,
+    MatmulRows,
+    NormalizationRows,
+    OptimizerRows,
+    PaddingRows,
+    PoolingRows,
+    RandomRows,
+    ReductionRows,
+    ScanRows,
+    ScatterRows,
+    SortRows,
+    ViewRows,
+    // clang-format on
+};
 
 }  // namespace torch_tpu::lowering
