@@ -17,10 +17,74 @@ Value Operand(Builder& b, const OpCall& call, int i, DType dtype) {
   return b.Convert(call.Tensor(i), dtype);
 }
 
+Values Operands(Builder& b, const OpCall& call, std::initializer_list<int> args, DType type,
+                DType compute, Numbers numbers) {
+  Values operands;
+  Dims dims;
+  for (int i : args) {
+    const Arg& arg = call.arg(i);
+    if (arg.kind == Arg::Kind::kNone) {
+      operands.emplace_back();
+      continue;
+    }
+    const bool number = arg.kind == Arg::Kind::kNumber || arg.tensor.rank() == 0;
+    const DType via = number && numbers == Numbers::kExact ? compute : type;
+    operands.push_back(b.Convert(Operand(b, call, i, via), compute));
+    dims = BroadcastDims(dims, operands.back().dims(), call.name());
+  }
+  for (Value& v : operands) {
+    if (v.defined()) v = b.Broadcast(v, dims);
+  }
+  return operands;
+}
+
+void CheckDtype(std::string_view op, DType dtype, Accept accept) {
+  struct Rule {
+    bool fits;
+    const char* name;
+  };
+  const bool real = !IsComplex(dtype), boolean = IsBool(dtype), floating = IsFloat(dtype);
+  const Rule rule = [&]() -> Rule {
+    switch (accept) {
+      case Accept::kAll:
+        return {true, ""};
+      case Accept::kNoBool:
+        return {!boolean, "a number"};
+      case Accept::kReal:
+        return {real, "a real"};
+      case Accept::kRealNumber:
+        return {real && !boolean, "a real number"};
+      case Accept::kFloat:
+        return {floating, "a floating point"};
+      case Accept::kFloatOrComplex:
+        return {floating || !real, "a floating point or complex"};
+      case Accept::kIntegral:
+        return {real && !floating, "an integer or bool"};
+      case Accept::kInteger:
+        return {real && !floating && !boolean, "an integer"};
+    }
+    return {false, ""};
+  }();
+  TORCH_CHECK_NOT_IMPLEMENTED(rule.fits, op, ": expected ", rule.name, " dtype, got ",
+                              DTypeName(dtype));
+}
+
+Value OpaqueLike(Builder& b, Value like, const c10::Scalar& value) {
+  return b.Broadcast(b.OptimizationBarrier({b.Constant(like.dtype(), value)})[0], like.dims());
+}
+
 Value KeepDims(Builder& b, Value reduced, const Dims& original, IntArrayRef dims) {
   Dims kept = original;
   for (int64_t d : dims) kept[d] = 1;
   return b.Reshape(reduced, kept);
+}
+
+Value DropDims(Builder& b, Value kept, IntArrayRef dims) {
+  Dims left;
+  for (int64_t i = 0; i < kept.rank(); ++i) {
+    if (std::find(dims.begin(), dims.end(), i) == dims.end()) left.push_back(kept.dim(i));
+  }
+  return b.Reshape(kept, left);
 }
 
 Value Sum(Builder& b, Value x, IntArrayRef dims, bool keep_dims) {

@@ -1,4 +1,4 @@
-// The families of lowerings. A new file adds one line here.
+// The families of lowerings. A new file adds two lines here.
 #pragma once
 
 #include "lowering/registry.h"
@@ -6,11 +6,16 @@
 namespace torch_tpu::lowering {
 
 OpRows ActivationRows();
+OpRows AmpRows();
+OpRows ArithmeticRows();
 OpRows AttentionRows();
+OpRows BitwiseRows();
 OpRows ComparisonRows();
+OpRows ComplexRows();
 OpRows ConvolutionRows();
 OpRows ElementwiseRows();
 OpRows EmbeddingRows();
+OpRows ExtremumRows();
 OpRows FactoryRows();
 OpRows FftRows();
 OpRows ForeachRows();
@@ -28,17 +33,24 @@ OpRows RandomRows();
 OpRows ReductionRows();
 OpRows ScanRows();
 OpRows ScatterRows();
+OpRows SoftmaxRows();
 OpRows SortRows();
+OpRows SpecialFunctionRows();
 OpRows ViewRows();
 
+// clang-format off: one line each
 inline constexpr OpRows (*kFamilies[])() = {
-    // clang-format off
     ActivationRows,
+    AmpRows,
+    ArithmeticRows,
     AttentionRows,
+    BitwiseRows,
     ComparisonRows,
+    ComplexRows,
     ConvolutionRows,
     ElementwiseRows,
     EmbeddingRows,
+    ExtremumRows,
     FactoryRows,
     FftRows,
     ForeachRows,
@@ -56,9 +68,11 @@ inline constexpr OpRows (*kFamilies[])() = {
     ReductionRows,
     ScanRows,
     ScatterRows,
+    SoftmaxRows,
     SortRows,
+    SpecialFunctionRows,
     ViewRows,
-    // clang-format on
 };
+// clang-format on
 
 }  // namespace torch_tpu::lowering
