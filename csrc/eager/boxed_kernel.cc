@@ -302,6 +302,10 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
       generator = args[i].toGenerator();
     }
   }
+  if (entry.dtype_from_out) {
+    writer.Dtype(args.back().toTensor().scalar_type());
+    for (int i = 0; i < 3; ++i) writer.None();
+  }
   const DType default_dtype = c10::typeMetaToScalarType(c10::get_default_dtype());
   if (default_dtype != DType::Float) writer.DefaultDtype(default_dtype);
   if (entry.row->flags.random) {

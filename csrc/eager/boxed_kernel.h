@@ -31,6 +31,8 @@ struct OpEntry {
   std::vector<int> written_args;   // in-place: positions of alias-marked arguments, in order
   size_t num_args = 0;             // on the stack, out arguments included
   size_t num_outs = 0;
+  // out= of a factory: its schema lacks dtype, layout, device and pin_memory; dtype is out's.
+  bool dtype_from_out = false;
   std::vector<bool> list_returns;  // per return: Tensor[] or Tensor
 
   OpEntry(const lowering::OpRow* row, Variant variant, const c10::FunctionSchema& schema);

@@ -43,6 +43,13 @@ bool SameArguments(const c10::FunctionSchema& a, const c10::FunctionSchema& b, s
   return true;
 }
 
+// Do the arguments end in dtype, layout, device, pin_memory?
+bool IsFactory(const c10::FunctionSchema& schema) {
+  const auto& arguments = schema.arguments();
+  return arguments.size() >= 4 && arguments.back().name() == "pin_memory" &&
+         arguments[arguments.size() - 4].name() == "dtype";
+}
+
 // An op that PyTorch composes of others keeps its composition: a kernel of ours would hide it from
 // autograd.
 bool IsComposite(const c10::OperatorHandle& op) {
@@ -78,17 +85,23 @@ class Registrar {
       const auto& arguments = op.schema().arguments();
       size_t outs = 0;
       for (const auto& argument : arguments) outs += argument.is_out();
-      if (outs > 0 && arguments.size() - outs == n && SameArguments(schema, op.schema(), n)) {
+      if (outs == 0) continue;
+      const size_t ins = arguments.size() - outs;
+      if (ins == n && SameArguments(schema, op.schema(), n)) {
         Add(op, row, Variant::kOut);
+      } else if (IsFactory(schema) && ins + 4 == n && SameArguments(schema, op.schema(), ins)) {
+        Add(op, row, Variant::kOut, /*dtype_from_out=*/true);
       }
     }
   }
 
  private:
-  void Add(const c10::OperatorHandle& op, const lowering::OpRow& row, Variant variant) {
+  void Add(const c10::OperatorHandle& op, const lowering::OpRow& row, Variant variant,
+           bool dtype_from_out = false) {
     // What this library wrote by hand stays.
     if (op.hasKernelForDispatchKey(kKey) || IsComposite(op)) return;
     OpEntry entry(&row, variant, op.schema());
+    entry.dtype_from_out = dtype_from_out;
     library_.impl(c10::toString(op.operator_name()).substr(6).c_str(),
                   torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(
                       std::make_unique<Kernel>(std::move(entry)))));
