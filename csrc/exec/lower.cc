@@ -397,7 +397,7 @@ LoweredProgram Decoder::Run() {
       for (const Value& v : row.Lower(b_, call)) results.push_back(v);
       for (const auto& requirement : call.requirements()) {
         oks.push_back(requirement.ok);
-        program.check_messages.push_back(requirement.message);
+        program.check_messages.push_back({requirement.message, requirement.index_error});
       }
     } else if (tag == Tag::kWrite) {
       const int result = Get<uint16_t>();

@@ -135,7 +135,7 @@ struct LoweredProgram {
     int written_input = -1;
   };
   std::vector<Output> outputs;              // of the executable
-  std::vector<std::string> check_messages;  // the last output is bool[n] when there are any
+  std::vector<CheckMessage> check_messages;  // the last output is bool[n] when there are any
 };
 
 // Decodes and lowers. Errors of the lowering (shapes that do not fit, ...) pass through.

@@ -86,6 +86,7 @@ void DeviceState::RaiseFailedChecks() {
     checks.swap(checks_);
   }
   std::string failure;
+  bool index_error = true;
   for (const PendingCheck& check : checks) {
     const size_t n = check.messages->size();
     std::vector<uint8_t> flags(n, 1);
@@ -95,10 +96,13 @@ void DeviceState::RaiseFailedChecks() {
       continue;  // the launch itself failed: its outputs say so when they are read
     }
     for (size_t i = 0; i < n && failure.empty(); ++i) {
-      if (!flags[i]) failure = std::string(check.op) + ": " + (*check.messages)[i];
+      if (flags[i]) continue;
+      failure = std::string(check.op) + ": " + (*check.messages)[i].text;
+      index_error = (*check.messages)[i].index_error;
     }
   }
-  TORCH_CHECK_INDEX(failure.empty(), failure);
+  TORCH_CHECK_INDEX(failure.empty() || !index_error, failure);
+  TORCH_CHECK(failure.empty(), failure);
 }
 
 Runtime& Runtime::Get() {

@@ -44,11 +44,17 @@ using BufferRef = std::shared_ptr<DeviceBuffer>;
 
 int64_t BytesOf(const hlo::Type& type);
 
-// An index check that was launched and not looked at yet.
+// What a program's run-time check says when it fails: an IndexError, or a RuntimeError.
+struct CheckMessage {
+  std::string text;
+  bool index_error = true;
+};
+
+// A check that was launched and not looked at yet.
 struct PendingCheck {
   BufferRef flags;                                 // bool[n], true is fine
   const char* op;
-  const std::vector<std::string>* messages;        // n of them
+  const std::vector<CheckMessage>* messages;       // n of them
 };
 
 class DeviceState {
@@ -58,10 +64,10 @@ class DeviceState {
 
   // One queue per stream id; 0 is the default stream.
   WorkQueue& work(int64_t stream);
-  // Waits for every stream, then raises the first failed index check (IndexError).
+  // Waits for every stream, then raises the first failed check.
   void Synchronize();
   void AddCheck(PendingCheck check);
-  // Waits for and looks at every pending check; IndexError for the first that failed.
+  // Waits for and looks at every pending check; raises the first that failed.
   void RaiseFailedChecks();
 
  private:

@@ -36,10 +36,12 @@ OpRows ScatterRows();
 OpRows SoftmaxRows();
 OpRows SortRows();
 OpRows SpecialFunctionRows();
+OpRows ViewCopyRows();
 OpRows ViewRows();
+OpRows ViewWriteRows();
 
-// clang-format off: one line each
 inline constexpr OpRows (*kFamilies[])() = {
+    // clang-format off
     ActivationRows,
     AmpRows,
     ArithmeticRows,
@@ -71,8 +73,10 @@ inline constexpr OpRows (*kFamilies[])() = {
     SoftmaxRows,
     SortRows,
     SpecialFunctionRows,
+    ViewCopyRows,
     ViewRows,
+    ViewWriteRows,
+    // clang-format on
 };
-// clang-format on
 
 }  // namespace torch_tpu::lowering

@@ -163,4 +163,8 @@ void OpCall::RequireIndex(hlo::Value ok, std::string message) const {
   if (GetSettings().check_indices) requirements_.push_back({ok, std::move(message)});
 }
 
+void OpCall::Require(hlo::Value ok, std::string message) const {
+  if (GetSettings().check_indices) requirements_.push_back({ok, std::move(message), false});
+}
+
 }  // namespace torch_tpu::lowering

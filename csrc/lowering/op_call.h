@@ -88,11 +88,13 @@ class OpCall {
   void set_random_state(hlo::Value state) { random_state_ = state; }
 
   // Run-time checks: `ok` is a 0-d bool; where it is false the next synchronization raises IndexError
-  // with the op's name and `message`. Does nothing when index checks are off.
+  // (RuntimeError for Require) with the op's name and `message`. Nothing when index checks are off.
   void RequireIndex(hlo::Value ok, std::string message) const;
+  void Require(hlo::Value ok, std::string message) const;
   struct Requirement {
     hlo::Value ok;
     std::string message;
+    bool index_error = true;
   };
   const std::vector<Requirement>& requirements() const { return requirements_; }
 
