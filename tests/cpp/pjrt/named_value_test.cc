@@ -20,7 +20,7 @@ TEST(NamedValue, UnknownTypeThrows) {
   PJRT_NamedValue value{};
   value.name = "x";
   value.name_size = 1;
-  value.type = static_cast<PJRT_NamedValue_Type>(9);
+  value.type = static_cast<PJRT_NamedValue_Type>(7);
   EXPECT_THROW(ReadNamedValues(&value, 1), c10::NotImplementedError);
 }
 
