@@ -10,7 +10,9 @@
 #include "fake_client.h"
 
 // The address sanitizer's allocator would otherwise abort in OutOfMemoryIsAnErrorAndNoMore.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
 
 namespace torch_tpu::pjrt {
 namespace {
