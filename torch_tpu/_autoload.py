@@ -1,0 +1,98 @@
+"""Makes the device known to PyTorch: what ``import torch`` calls through ``torch.backends``.
+
+Starts no plugin and prints nothing.
+"""
+
+import importlib.util
+import os
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+NAME = "tpu"
+_FOLDER = Path(__file__).parent
+
+# As in csrc/pjrt/plugin.cc, which cannot be asked before the library is loaded.
+_GOOGLE_VENDOR = "0x1ae0"
+_TPU_DEVICES = {"0x005e", "0x0062", "0x0063", "0x006f", "0x0076"}
+
+
+def load() -> bool:
+    """Registers the device; True if it is registered. Calling it again does nothing.
+
+    Leaves a machine alone that has another accelerator, no TPU, and no setting that asks for us.
+    """
+    import torch
+
+    if f"torch.{NAME}" in sys.modules:
+        return True
+    if not _is_wanted():
+        return False
+    taken_by = torch._C._get_privateuse1_backend_name()
+    if taken_by not in ("privateuseone", NAME):
+        warnings.warn(
+            f"torch_tpu: expected PyTorch's place for a further device to be free, got '{taken_by}'"
+            " there. The device tpu is not available; uninstall the other package to have it",
+            stacklevel=2,
+        )
+        return False
+
+    from torch_tpu import _C
+
+    _C.set_plugin_search_dirs([path for path in sys.path if path])
+    if taken_by != NAME:
+        torch.utils.rename_privateuse1_backend(NAME)
+        torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    module = _new_module(f"torch.{NAME}", _FOLDER / "tpu" / "__init__.py", is_package=True)
+    torch._register_device_module(NAME, module)
+    try:
+        module.__spec__.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[f"torch.{NAME}"]
+        delattr(torch, NAME)
+        raise
+    backends = _new_module(f"torch.backends.{NAME}", _FOLDER / "_backends_module.py")
+    sys.modules[backends.__name__] = backends
+    backends.__spec__.loader.exec_module(backends)
+    setattr(torch.backends, NAME, backends)
+    torch.set_autocast_dtype(NAME, torch.bfloat16)
+    return True
+
+
+def _new_module(name: str, path: Path, is_package: bool = False) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        name, path, submodule_search_locations=[str(path.parent)] if is_package else None
+    )
+    return importlib.util.module_from_spec(spec)
+
+
+def _is_wanted() -> bool:
+    if os.environ.get("TORCH_TPU_PLATFORM", "auto") not in ("", "auto"):
+        return True
+    if os.environ.get("TORCH_TPU_PJRT_PLUGIN"):
+        return True
+    return not _has_other_accelerator() or _has_tpu()
+
+
+def _has_other_accelerator() -> bool:
+    import torch
+
+    accelerator = torch._C._accelerator_getAccelerator()
+    if accelerator is None or accelerator.type in (NAME, "privateuseone"):
+        return False
+    if accelerator.type == "cuda":
+        return torch.cuda.device_count() > 0  # unlike is_available, leaves fork() usable
+    return torch.get_device_module(accelerator).is_available()
+
+
+def _has_tpu(sysfs: Path = Path("/sys/bus/pci/devices")) -> bool:
+    for device in sysfs.glob("*"):
+        try:
+            vendor = (device / "vendor").read_text().strip()
+            if vendor == _GOOGLE_VENDOR:
+                if (device / "device").read_text().strip() in _TPU_DEVICES:
+                    return True
+        except OSError:
+            continue
+    return False
