@@ -9,11 +9,10 @@
 #include "eager/generator.h"
 #include "eager/guard.h"
 #include "eager/pinned.h"
+#include "eager/storage.h"
 #include "exec/runtime.h"
 
 namespace torch_tpu::eager {
-
-void ResizeStorage(const c10::Storage& storage, size_t bytes);
 
 namespace {
 

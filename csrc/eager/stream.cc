@@ -1,11 +1,10 @@
 #include "eager/stream.h"
 
-#include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
-#include <torch/library.h>
 
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "eager/guard.h"
 #include "exec/runtime.h"
@@ -17,13 +16,6 @@ constexpr c10::DeviceType kTpu = c10::DeviceType::PrivateUse1;
 
 thread_local std::array<int64_t, kMaxDevices> current_streams{};
 std::array<std::atomic<uint32_t>, kMaxDevices> streams_handed_out{};
-
-// A launch holds its buffers until it is done, so there is nothing to remember.
-void RecordStream(at::Tensor& self, c10::Stream stream) {
-  TORCH_CHECK(self.device().type() == kTpu, "record_stream: expected a tpu tensor, got one on ",
-              self.device());
-  CheckStream(stream);
-}
 
 }  // namespace
 
@@ -65,7 +57,5 @@ void SynchronizeStream(const c10::Stream& stream) {
   device.work(stream.id()).Wait();
   device.RaiseFailedChecks();
 }
-
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl("record_stream", &RecordStream); }
 
 }  // namespace torch_tpu::eager

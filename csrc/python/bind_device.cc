@@ -54,9 +54,8 @@ void BindDevice(py::module_& m) {
   m.def("is_started", &exec::Runtime::IsStarted);
   m.def("in_bad_fork", &pjrt::InForkedChild);
   // A child's first use of the device then comes through torch.tpu._lazy_init again.
-  m.def("register_fork_handler", [] {
-    torch::utils::register_fork_handler_for_device_init(c10::DeviceType::PrivateUse1);
-  });
+  m.def("register_fork_handler",
+        [] { torch::utils::register_fork_handler_for_device_init(c10::DeviceType::PrivateUse1); });
   m.def("start", wrap_pybind_function_no_gil(&Start));
   m.def("current_device", &eager::CurrentDevice);
   m.def("set_device", wrap_pybind_function_no_gil(&eager::SetCurrentDevice));

@@ -6,9 +6,8 @@ namespace torch_tpu::python {
 void BindPrecision(pybind11::module_& m) {
   using torch::wrap_pybind_function;
   m.def("exchange_matmul_precision", wrap_pybind_function(&eager::ExchangeMatmulPrecision));
-  m.def("matmul_precision", wrap_pybind_function([] {
-          return static_cast<int>(eager::GetMatmulPrecision());
-        }));
+  m.def("matmul_precision",
+        wrap_pybind_function([] { return static_cast<int>(eager::GetMatmulPrecision()); }));
 }
 
 }  // namespace torch_tpu::python
