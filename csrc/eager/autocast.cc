@@ -3,6 +3,12 @@
 #include <torch/library.h>
 
 namespace torch_tpu::eager {
+// PyTorch's list macros name these without a namespace.
+using at::IntArrayRef;
+using at::Scalar;
+using at::ScalarType;
+using at::Tensor;
+using at::TensorList;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <sys/sysinfo.h>
 
 #include <atomic>
+#include <cstdlib>
 
 #include "base/settings.h"
 #include "exec/stats.h"
@@ -136,8 +137,10 @@ int Runtime::DeviceCount() {
 Runtime::Runtime() : plugin_(pjrt::ChoosePlugin(SearchDirs())) {
   pjrt::NamedValues options;
   const Settings& settings = GetSettings();
-  if (plugin_.kind == "cpu" && settings.num_devices > 0) {
-    options["cpu_device_count"] = settings.num_devices;
+  if (plugin_.kind == "cpu") {
+    options["cpu_device_count"] = static_cast<int64_t>(DeviceCount());
+    // Set before the load: it then says on stderr which options it got.
+    setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0);
   }
   client_ = pjrt::Client::Create(pjrt::Api::Load(plugin_.path), options);
   for (size_t i = 0; i < client_->devices().size(); ++i) {
