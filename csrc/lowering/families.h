@@ -9,10 +9,12 @@ OpRows ActivationRows();
 OpRows AmpRows();
 OpRows ArithmeticRows();
 OpRows AttentionRows();
+OpRows BatchNormRows();
 OpRows BitwiseRows();
 OpRows ComparisonRows();
 OpRows ComplexRows();
 OpRows ConvolutionRows();
+OpRows DistanceRows();
 OpRows ElementwiseRows();
 OpRows EmbeddingRows();
 OpRows ExtremumRows();
@@ -41,42 +43,11 @@ OpRows ViewRows();
 OpRows ViewWriteRows();
 
 inline constexpr OpRows (*kFamilies[])() = {
-    // clang-format off
-    ActivationRows,
-    AmpRows,
-    ArithmeticRows,
-    AttentionRows,
-    BitwiseRows,
-    ComparisonRows,
-    ComplexRows,
-    ConvolutionRows,
-    ElementwiseRows,
-    EmbeddingRows,
-    ExtremumRows,
-    FactoryRows,
-    FftRows,
-    ForeachRows,
-    IndexRows,
-    InternalRows,
-    InterpolationRows,
-    LinalgRows,
-    LossRows,
-    MatmulRows,
-    NormalizationRows,
-    OptimizerRows,
-    PaddingRows,
-    PoolingRows,
-    RandomRows,
-    ReductionRows,
-    ScanRows,
-    ScatterRows,
-    SoftmaxRows,
-    SortRows,
-    SpecialFunctionRows,
-    ViewCopyRows,
-    ViewRows,
-    ViewWriteRows,
-    // clang-format on
-};
+    ActivationRows, AmpRows, ArithmeticRows, AttentionRows, BatchNormRows, BitwiseRows,
+    ComparisonRows, ComplexRows, ConvolutionRows, DistanceRows, ElementwiseRows, EmbeddingRows,
+    ExtremumRows, FactoryRows, FftRows, ForeachRows, IndexRows, InternalRows, InterpolationRows,
+    LinalgRows, LossRows, MatmulRows, NormalizationRows, OptimizerRows, PaddingRows, PoolingRows,
+    RandomRows, ReductionRows, ScanRows, ScatterRows, SoftmaxRows, SortRows, SpecialFunctionRows,
+    ViewCopyRows, ViewRows, ViewWriteRows};
 
 }  // namespace torch_tpu::lowering
