@@ -43,11 +43,44 @@ OpRows ViewRows();
 OpRows ViewWriteRows();
 
 inline constexpr OpRows (*kFamilies[])() = {
-    ActivationRows, AmpRows, ArithmeticRows, AttentionRows, BatchNormRows, BitwiseRows,
-    ComparisonRows, ComplexRows, ConvolutionRows, DistanceRows, ElementwiseRows, EmbeddingRows,
-    ExtremumRows, FactoryRows, FftRows, ForeachRows, IndexRows, InternalRows, InterpolationRows,
-    LinalgRows, LossRows, MatmulRows, NormalizationRows, OptimizerRows, PaddingRows, PoolingRows,
-    RandomRows, ReductionRows, ScanRows, ScatterRows, SoftmaxRows, SortRows, SpecialFunctionRows,
-    ViewCopyRows, ViewRows, ViewWriteRows};
+    // clang-format off
+    ActivationRows,
+    AmpRows,
+    ArithmeticRows,
+    AttentionRows,
+    BatchNormRows,
+    BitwiseRows,
+    ComparisonRows,
+    ComplexRows,
+    ConvolutionRows,
+    DistanceRows,
+    ElementwiseRows,
+    EmbeddingRows,
+    ExtremumRows,
+    FactoryRows,
+    FftRows,
+    ForeachRows,
+    IndexRows,
+    InternalRows,
+    InterpolationRows,
+    LinalgRows,
+    LossRows,
+    MatmulRows,
+    NormalizationRows,
+    OptimizerRows,
+    PaddingRows,
+    PoolingRows,
+    RandomRows,
+    ReductionRows,
+    ScanRows,
+    ScatterRows,
+    SoftmaxRows,
+    SortRows,
+    SpecialFunctionRows,
+    ViewCopyRows,
+    ViewRows,
+    ViewWriteRows,
+    // clang-format on
+};
 
 }  // namespace torch_tpu::lowering
