@@ -231,6 +231,29 @@ Dims ElementwiseLayout(c10::ArrayRef<IValue> args) {
   return {};
 }
 
+// A bound on the 32-bit numbers that a random call draws: four for each element of its largest tensor,
+// of the product of its first two over their last dimensions (attention scores), or of its sizes.
+uint64_t RandomCount(c10::ArrayRef<IValue> args) {
+  int64_t most = 1;
+  const at::TensorBase* first = nullptr;
+  for (const IValue& arg : args) {
+    if (arg.isTensor() && arg.toTensor().defined()) {
+      const at::TensorBase& tensor = arg.toTensor();
+      most = std::max(most, tensor.numel());
+      if (first == nullptr) {
+        first = &tensor;
+      } else if (first->dim() > 1 && tensor.dim() > 1 && first->numel() > 0) {
+        most = std::max(most, first->numel() / first->size(-1) * tensor.size(-2));
+      }
+    } else if (arg.isIntList()) {
+      most = std::max(most, NumElements(arg.toDimVector()));
+    } else if (arg.isInt() && first == nullptr) {
+      most = std::max(most, arg.toInt());
+    }
+  }
+  return 4 * static_cast<uint64_t>(most);
+}
+
 void CheckWritable(const at::Tensor& target, c10::ArrayRef<IValue> args) {
   at::assert_no_internal_overlap(target);
   if (IsWholeStorage(target)) return;  // another view of the storage is the same view or smaller
@@ -309,13 +332,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   const DType default_dtype = c10::typeMetaToScalarType(c10::get_default_dtype());
   if (default_dtype != DType::Float) writer.DefaultDtype(default_dtype);
   if (entry.row->flags.random) {
-    // Every element may take one Philox block of four.
-    uint64_t count = 4;
-    for (const IValue& arg : args) {
-      if (arg.isTensor() && arg.toTensor().defined()) {
-        count = std::max<uint64_t>(count, 4 * static_cast<uint64_t>(arg.toTensor().numel()));
-      }
-    }
+    const uint64_t count = RandomCount(args);
     const RandomState state = NextRandomState(generator, device, count);
     writer.Random(state.seed, state.offset);
   }

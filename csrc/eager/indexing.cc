@@ -4,6 +4,7 @@
 #include <ATen/ExpandUtils.h>
 #include <torch/library.h>
 
+#include "eager/prefix.h"
 #include "eager/row_call.h"
 #include "eager/storage.h"
 
@@ -16,14 +17,6 @@ int Device(const at::Tensor& tensor) { return tensor.device().index(); }
 
 bool IsMask(const at::Tensor& t) {
   return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte);
-}
-
-// The first `count` rows of a padded result, as a tensor whose storage is longer than it needs.
-at::Tensor Prefix(const at::Tensor& padded, int64_t count) {
-  Dims sizes(padded.sizes());
-  sizes[0] = count;
-  padded.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
-  return padded;
 }
 
 // Positions of the true elements, [numel, rank] with the count beside it.
@@ -147,12 +140,11 @@ at::Tensor MaskedSelect(const at::Tensor& self, const at::Tensor& mask) {
               "masked_select: expected BoolTensor for mask");
   const at::Tensor on_device = mask.device() == self.device() ? mask : mask.to(self.device());
   auto [mask_b, self_b] = at::expand_outplace(on_device, self);
-  const at::Tensor flat_mask = mask_b->reshape({-1});
-  const std::vector<at::Tensor> r =
-      RowCall("tpu::nonzero_padded", Device(self)).Tensor(flat_mask).Run();
-  // Positions past the count are in range, so the padded rows may be gathered along.
-  const at::Tensor padded = self_b->reshape({-1}).index_select(0, r[0].view({-1}));
-  return Prefix(padded, r[1].item<int64_t>());
+  const std::vector<at::Tensor> r = RowCall("tpu::masked_select_padded", Device(self))
+                                        .Tensor(*self_b)
+                                        .Tensor(mask_b->to(at::kBool))
+                                        .Run();
+  return Prefix(r[0], r[1].item<int64_t>());
 }
 
 at::Tensor& MaskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
