@@ -254,6 +254,17 @@ uint64_t RandomCount(c10::ArrayRef<IValue> args) {
   return 4 * static_cast<uint64_t>(most);
 }
 
+// The same for rows whose results follow the memory format of the arguments in `mask`.
+Dims ChannelsLastLayout(c10::ArrayRef<IValue> args, uint32_t mask) {
+  for (size_t i = 0; i < args.size() && mask >> i != 0; ++i) {
+    if ((mask >> i & 1) == 0 || !args[i].isTensor() || !args[i].toTensor().defined()) continue;
+    const auto format = args[i].toTensor().suggest_memory_format();
+    if (format == at::MemoryFormat::ChannelsLast) return {0, 2, 3, 1};
+    if (format == at::MemoryFormat::ChannelsLast3d) return {0, 2, 3, 4, 1};
+  }
+  return {};
+}
+
 void CheckWritable(const at::Tensor& target, c10::ArrayRef<IValue> args) {
   at::assert_no_internal_overlap(target);
   if (IsWholeStorage(target)) return;  // another view of the storage is the same view or smaller
@@ -351,6 +362,12 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
     if (entry.row->flags.elementwise) {
       const Dims layout = ElementwiseLayout(args);
       if (!layout.empty()) writer.Layout(0, layout);
+    }
+    if (entry.row->flags.channels_last != 0) {
+      const Dims layout = ChannelsLastLayout(args, entry.row->flags.channels_last);
+      for (size_t i = 0; !layout.empty() && i < entry.list_returns.size(); ++i) {
+        writer.Layout(static_cast<int>(i), layout);
+      }
     }
     int result = static_cast<int>(entry.list_returns.size());
     ForEachWritten(entry, args, [&](const at::Tensor& target) {

@@ -296,11 +296,12 @@ Values ConvolutionBackwardOverrideable(Builder& b, const OpCall& call) {
 }  // namespace
 
 OpRows ConvolutionRows() {
+  const OpRow::Flags forward = {.channels_last = 0b11}, backward = {.channels_last = 0b110};
   return {
-      {"aten::convolution", Convolution},
-      {"aten::convolution_overrideable", Convolution},
-      {"aten::convolution_backward", ConvolutionBackward},
-      {"aten::convolution_backward_overrideable", ConvolutionBackwardOverrideable},
+      {"aten::convolution", Convolution, forward},
+      {"aten::convolution_overrideable", Convolution, forward},
+      {"aten::convolution_backward", ConvolutionBackward, backward},
+      {"aten::convolution_backward_overrideable", ConvolutionBackwardOverrideable, backward},
   };
 }
 

@@ -8,6 +8,7 @@ namespace torch_tpu::lowering {
 OpRows ActivationRows();
 OpRows AmpRows();
 OpRows ArithmeticRows();
+OpRows AdaptivePoolingRows();
 OpRows AttentionRows();
 OpRows BatchNormRows();
 OpRows BitwiseRows();
@@ -21,6 +22,7 @@ OpRows ExtremumRows();
 OpRows FactoryRows();
 OpRows FftRows();
 OpRows ForeachRows();
+OpRows GridSampleRows();
 OpRows IndexRows();
 OpRows InternalRows();
 OpRows InterpolationRows();
@@ -39,6 +41,7 @@ OpRows SoftmaxRows();
 OpRows SortRows();
 OpRows SpecialFunctionRows();
 OpRows ViewCopyRows();
+OpRows UnfoldRows();
 OpRows ViewRows();
 OpRows ViewWriteRows();
 
@@ -47,6 +50,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     ActivationRows,
     AmpRows,
     ArithmeticRows,
+    AdaptivePoolingRows,
     AttentionRows,
     BatchNormRows,
     BitwiseRows,
@@ -60,6 +64,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     FactoryRows,
     FftRows,
     ForeachRows,
+    GridSampleRows,
     IndexRows,
     InternalRows,
     InterpolationRows,
@@ -78,6 +83,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     SortRows,
     SpecialFunctionRows,
     ViewCopyRows,
+    UnfoldRows,
     ViewRows,
     ViewWriteRows,
     // clang-format on

@@ -290,8 +290,9 @@ Value UpsampleBackward(Builder& b, const OpCall& call) {
 }
 
 // Scales choose source elements: they are part of the program.
-constexpr OpRow::Flags Scales(int first, int spatial) {
+OpRow::Flags Scales(int first, int spatial) {
   OpRow::Flags flags;
+  flags.channels_last = 1;
   flags.static_numbers = ((1u << spatial) - 1) << first;
   return flags;
 }

@@ -2,43 +2,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "lowering/families.h"
 #include "lowering/window.h"
 
 namespace torch_tpu::lowering {
 namespace {
-
-// Position within the flattened spatial dimensions of `dims`.
-Value FlatPosition(Builder& b, const Dims& dims, size_t spatial) {
-  const size_t first = dims.size() - spatial;
-  const int64_t plane = NumElements(IntArrayRef(dims).slice(first));
-  const DType type = plane > std::numeric_limits<int32_t>::max() ? DType::Long : DType::Int;
-  Value flat;
-  int64_t step = 1;
-  for (size_t d = dims.size(); d-- > first;) {
-    Value along = b.Iota(type, dims, static_cast<int64_t>(d));
-    if (step != 1) along = along * static_cast<double>(step);
-    flat = flat.defined() ? flat + along : along;
-    step *= dims[d];
-  }
-  return flat;
-}
-
-// The greater of two (value, position) pairs. NaN is greater than every number; of equal values the
-// first position wins, of NaNs the last, as in PyTorch's loop.
-Values GreaterPair(Builder& b, Value x, Value i, Value y, Value j) {
-  Value take_y = b.Or(b.Gt(y, x), b.And(b.Eq(y, x), b.Lt(j, i)));
-  if (IsFloat(x.dtype())) {
-    const Value x_nan = b.Ne(x, x), y_nan = b.Ne(y, y);
-    take_y = b.Or(b.And(y_nan, b.Or(b.Not(x_nan), b.Gt(j, i))), b.And(b.Not(x_nan), take_y));
-  }
-  return {b.Select(take_y, y, x), b.Select(take_y, j, i)};
-}
-
-template <size_t spatial>
-constexpr PoolArgs kMaxPool = {1, 2, 3, 4, 5};
 
 // aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0,
 //     int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
@@ -205,15 +174,16 @@ Value AvgPoolBackward(Builder& b, const OpCall& call) {
 }  // namespace
 
 OpRows PoolingRows() {
+  const OpRow::Flags first = {.channels_last = 1}, second = {.channels_last = 2};
   return {
-      {"aten::max_pool2d_with_indices", MaxPoolWithIndices<2>},
-      {"aten::max_pool3d_with_indices", MaxPoolWithIndices<3>},
-      {"aten::max_pool2d_with_indices_backward", MaxPoolBackward<2>},
-      {"aten::max_pool3d_with_indices_backward", MaxPoolBackward<3>},
-      {"aten::avg_pool2d", AvgPool<2>},
-      {"aten::avg_pool3d", AvgPool<3>},
-      {"aten::avg_pool2d_backward", AvgPoolBackward<2>},
-      {"aten::avg_pool3d_backward", AvgPoolBackward<3>},
+      {"aten::max_pool2d_with_indices", MaxPoolWithIndices<2>, first},
+      {"aten::max_pool3d_with_indices", MaxPoolWithIndices<3>, first},
+      {"aten::max_pool2d_with_indices_backward", MaxPoolBackward<2>, second},
+      {"aten::max_pool3d_with_indices_backward", MaxPoolBackward<3>, second},
+      {"aten::avg_pool2d", AvgPool<2>, first},
+      {"aten::avg_pool3d", AvgPool<3>, first},
+      {"aten::avg_pool2d_backward", AvgPoolBackward<2>, second},
+      {"aten::avg_pool3d_backward", AvgPoolBackward<3>, second},
   };
 }
 

@@ -16,6 +16,8 @@ struct OpRow {
   struct Flags {
     bool random = false;       // takes a Philox state
     bool elementwise = false;  // result strides follow the operands', as TensorIterator does
+    // Bit i: results are stored channels last when tensor argument i is (rank 4 and 5).
+    uint32_t channels_last = 0;
     // Bit i: number argument i shapes the program and is part of its key.
     uint32_t static_numbers = 0;
     // Bit i: argument i is static when it is one of a few common values (-2, -1, -0.5, 0, 0.5, 1, 2, 3).

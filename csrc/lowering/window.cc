@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <limits>
+
 namespace torch_tpu::lowering {
 namespace {
 
@@ -74,6 +76,30 @@ hlo::WindowDims FullWindow(const PoolWindow& window, const Dims& input) {
                            window.padding[i];
   }
   return full;
+}
+
+Value FlatPosition(Builder& b, const Dims& dims, size_t spatial) {
+  const size_t first = dims.size() - spatial;
+  const int64_t plane = NumElements(IntArrayRef(dims).slice(first));
+  const DType type = plane > std::numeric_limits<int32_t>::max() ? DType::Long : DType::Int;
+  Value flat;
+  int64_t step = 1;
+  for (size_t d = dims.size(); d-- > first;) {
+    Value along = b.Iota(type, dims, static_cast<int64_t>(d));
+    if (step != 1) along = along * static_cast<double>(step);
+    flat = flat.defined() ? flat + along : along;
+    step *= dims[d];
+  }
+  return flat;
+}
+
+Values GreaterPair(Builder& b, Value x, Value i, Value y, Value j) {
+  Value take_y = b.Or(b.Gt(y, x), b.And(b.Eq(y, x), b.Lt(j, i)));
+  if (IsFloat(x.dtype())) {
+    const Value x_nan = b.Ne(x, x), y_nan = b.Ne(y, y);
+    take_y = b.Or(b.And(y_nan, b.Or(b.Not(x_nan), b.Gt(j, i))), b.And(b.Not(x_nan), take_y));
+  }
+  return {b.Select(take_y, y, x), b.Select(take_y, j, i)};
 }
 
 Dims WithTrailing(const Dims& dims, const Dims& spatial) {

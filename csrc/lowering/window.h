@@ -25,6 +25,13 @@ PoolWindow ReadPoolWindow(const OpCall& call, const Dims& input, size_t spatial,
 // `out` long.
 hlo::WindowDims FullWindow(const PoolWindow& window, const Dims& input);
 
+// Position within the flattened last `spatial` dimensions of `dims`.
+Value FlatPosition(Builder& b, const Dims& dims, size_t spatial);
+
+// Body of a maximum over (value, position) pairs: NaN is greater than every number; of equal values the
+// first position wins, of NaNs the last, as in PyTorch's loop.
+Values GreaterPair(Builder& b, Value x, Value i, Value y, Value j);
+
 // `dims` with the trailing dimensions replaced by `spatial`.
 Dims WithTrailing(const Dims& dims, const Dims& spatial);
 
