@@ -45,7 +45,13 @@ class Sampler {
   Value InRange(const Corner& corner);
   Value FlatIndex(const Corner& corner);
   Value Gather(Value flat);
-  Value Channels(Value v) { return b_.BroadcastInDim(v, {n_, c_, p_}, {0, 2}); }
+  Value Stacked(const Values& parts);
+  struct Cells {
+    int64_t count;
+    Value index, in, weight;  // weight is undefined for nearest
+    Values gradient;
+  };
+  Cells AllCells();
 
   Builder& b_;
   int64_t spatial_, n_, c_, p_, mode_, padding_;
@@ -163,7 +169,7 @@ Value Sampler::FlatIndex(const Corner& corner) {
     const Value i = b_.Convert(clipped, DType::Int);
     flat = flat.defined() ? flat * static_cast<double>(size) + i : i;
   }
-  return b_.Reshape(flat, {n_, p_, 1});
+  return flat;
 }
 
 Value Sampler::Gather(Value flat) {
@@ -247,16 +253,38 @@ std::vector<Corner> Sampler::CubicCorners() {
   return corners;
 }
 
+Value Sampler::Stacked(const Values& parts) { return b_.Concatenate(parts, 1); }
+
+// Everything about the corners side by side, [n, corners * p]: one gather and one scatter serve all.
+Sampler::Cells Sampler::AllCells() {
+  Cells cells;
+  Values flat, in, weight;
+  std::vector<Values> gradient(spatial_);
+  for (const Corner& corner : Corners()) {
+    flat.push_back(FlatIndex(corner));
+    in.push_back(InRange(corner));
+    if (!corner.weight.defined()) continue;
+    weight.push_back(corner.weight);
+    for (int64_t d = 0; d < spatial_; ++d) gradient[d].push_back(corner.gradient[d]);
+  }
+  cells.count = static_cast<int64_t>(flat.size());
+  cells.index = b_.Reshape(Stacked(flat), {n_, cells.count * p_, 1});
+  cells.in = Stacked(in);
+  if (weight.empty()) return cells;
+  cells.weight = Stacked(weight);
+  for (const Values& g : gradient) cells.gradient.push_back(Stacked(g));
+  return cells;
+}
+
 Value Sampler::Forward() {
   if (NumElements(output_) == 0) return b_.Constant(dtype_, 0, output_);
-  const Value zero = b_.Constant(type_, 0, {n_, c_, p_});
-  Value sum;
-  for (const Corner& corner : Corners()) {
-    Value term = Gather(FlatIndex(corner));
-    if (corner.weight.defined()) term = term * Channels(corner.weight);
-    term = b_.Select(Channels(InRange(corner)), term, zero);
-    sum = sum.defined() ? sum + term : term;
-  }
+  const Cells cells = AllCells();
+  Value terms = Gather(cells.index);  // [n, c, corners * p]
+  const Dims dims = terms.dims();
+  if (cells.weight.defined()) terms = terms * b_.BroadcastInDim(cells.weight, dims, {0, 2});
+  terms = b_.Select(b_.BroadcastInDim(cells.in, dims, {0, 2}), terms, b_.ConstantLike(terms, 0));
+  const Value sum = b_.Reduce("add", b_.Reshape(terms, {n_, c_, cells.count, p_}),
+                              b_.Constant(type_, 0), {2});
   return b_.Convert(b_.Reshape(sum, output_), dtype_);
 }
 
@@ -265,39 +293,38 @@ Values Sampler::Backward(Value grad, const std::vector<bool>& mask) {
     return {mask[0] ? b_.Constant(dtype_, 0, input_dims_) : Value(),
             mask[1] ? b_.Constant(dtype_, 0, grid_dims_) : Value()};
   }
-  const Value wide = b_.Convert(b_.Reshape(grad, {n_, c_, p_}), type_);
-  const Value zero = b_.Constant(type_, 0, {n_, c_, p_});
-  Value grad_input = b_.Constant(type_, 0, input_.dims());
-  Values by_position(spatial_);
-  hlo::ScatterDims s;
-  s.update_window_dims = {1};
-  s.inserted_dims = {2};
-  s.operand_batching = {0};
-  s.indices_batching = {0};
-  s.scatter_to_operand = {2};
-  s.index_vector_dim = 2;
-  for (const Corner& corner : Corners()) {
-    const Value flat = FlatIndex(corner), in = Channels(InRange(corner));
-    if (mask[0]) {
-      const Value share = corner.weight.defined() ? wide * Channels(corner.weight) : wide;
-      grad_input = b_.Scatter(grad_input, flat, b_.Select(in, share, zero), s,
-                              [](Builder&, hlo::ValueRef v) -> Values { return {v[0] + v[1]}; })[0];
-    }
-    if (!mask[1] || !corner.weight.defined()) continue;
-    const Value product = Sum(b_, b_.Select(in, Gather(flat) * wide, zero), {1});
-    for (int64_t d = 0; d < spatial_; ++d) {
-      const Value term = product * corner.gradient[d];
-      by_position[d] = by_position[d].defined() ? by_position[d] + term : term;
-    }
-  }
+  const Cells cells = AllCells();
+  const Dims dims = {n_, c_, cells.count * p_}, split = {n_, c_, cells.count, p_};
+  const Value wide = b_.Reshape(
+      b_.BroadcastInDim(b_.Convert(b_.Reshape(grad, {n_, c_, p_}), type_), split, {0, 1, 3}), dims);
+  const Value in = b_.BroadcastInDim(cells.in, dims, {0, 2});
+  const Value zero = b_.ConstantLike(wide, 0);
   Values results(2);
-  if (mask[0]) results[0] = b_.Convert(b_.Reshape(grad_input, input_dims_), dtype_);
-  if (mask[1]) {
+  if (mask[0]) {
+    Value share = wide;
+    if (cells.weight.defined()) share = wide * b_.BroadcastInDim(cells.weight, dims, {0, 2});
+    hlo::ScatterDims s;
+    s.update_window_dims = {1};
+    s.inserted_dims = {2};
+    s.operand_batching = {0};
+    s.indices_batching = {0};
+    s.scatter_to_operand = {2};
+    s.index_vector_dim = 2;
+    const Value sum = b_.Scatter(b_.ConstantLike(input_, 0), cells.index,
+                                 b_.Select(in, share, zero), s,
+                                 [](Builder&, hlo::ValueRef v) -> Values {
+                                   return {v[0] + v[1]};
+                                 })[0];
+    results[0] = b_.Convert(b_.Reshape(sum, input_dims_), dtype_);
+  }
+  if (mask[1] && !cells.weight.defined()) {
+    results[1] = b_.Constant(dtype_, 0, grid_dims_);  // nearest: constant around each sample
+  } else if (mask[1]) {
+    const Value product = Sum(b_, b_.Select(in, Gather(cells.index) * wide, zero), {1});
     Values columns;
     for (int64_t d = spatial_; d-- > 0;) {
-      const Value column = by_position[d].defined() ? by_position[d] * positions_[d].slope
-                                                    : b_.Constant(type_, 0, points_);
-      columns.push_back(b_.Reshape(column, {n_, p_, 1}));
+      const Value terms = b_.Reshape(product * cells.gradient[d], {n_, cells.count, p_});
+      columns.push_back(b_.Reshape(Sum(b_, terms, {1}) * positions_[d].slope, {n_, p_, 1}));
     }
     results[1] = b_.Convert(b_.Reshape(b_.Concatenate(columns, 2), grid_dims_), dtype_);
   }
