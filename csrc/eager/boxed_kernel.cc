@@ -254,7 +254,7 @@ uint64_t RandomCount(c10::ArrayRef<IValue> args) {
   return 4 * static_cast<uint64_t>(most);
 }
 
-// The same for rows whose results follow the memory format of the arguments in `mask`.
+// Stride order of results that follow the memory format of the arguments in `mask`.
 Dims ChannelsLastLayout(c10::ArrayRef<IValue> args, uint32_t mask) {
   for (size_t i = 0; i < args.size() && mask >> i != 0; ++i) {
     if ((mask >> i & 1) == 0 || !args[i].isTensor() || !args[i].toTensor().defined()) continue;

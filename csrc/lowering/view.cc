@@ -206,19 +206,6 @@ Value BlockDiag(Builder& b, const OpCall& call) {
   return b.Concatenate(blocks, 0);
 }
 
-// aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor
-Value ChannelShuffle(Builder& b, const OpCall& call) {
-  const Value self = call.Tensor(0);
-  const int64_t groups = call.Int(1);
-  TORCH_CHECK(self.rank() > 2, call.name(), ": expected more than 2 dimensions, got ",
-              ToString(self.dims()));
-  TORCH_CHECK(groups > 0 && self.dim(1) % groups == 0, call.name(),
-              ": expected channels divisible by groups, got ", self.dim(1), " and ", groups);
-  const int64_t rest = self.numel() == 0 ? 0 : self.numel() / (self.dim(0) * self.dim(1));
-  const Value split = b.Reshape(self, {self.dim(0), groups, self.dim(1) / groups, rest});
-  return b.Reshape(b.Transpose(split, {0, 2, 1, 3}), self.dims());
-}
-
 // aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...) -> Tensor
 template <bool lower>
 Value TriangleIndices(Builder& b, const OpCall& call) {
@@ -268,7 +255,6 @@ OpRows ViewRows() {
       {"aten::tril", Triangle<true>},
       {"aten::triu", Triangle<false>},
       {"aten::block_diag", BlockDiag},
-      {"aten::channel_shuffle", ChannelShuffle},
       {"aten::tril_indices", TriangleIndices<true>},
       {"aten::triu_indices", TriangleIndices<false>},
   };

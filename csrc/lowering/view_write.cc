@@ -162,34 +162,6 @@ Value DiagEmbed(Builder& b, const OpCall& call) {
   return PlaceDiagonal(b, Zeros(b, self.dtype(), sizes), self, ReadDiagonal(call, 1, sizes));
 }
 
-// aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor
-Value UnfoldBackward(Builder& b, const OpCall& call) {
-  const Value grad = call.Tensor(0);
-  const Dims sizes = call.Ints(1);
-  const int64_t size = call.Int(3), step = call.Int(4);
-  if (grad.numel() == 0) return Zeros(b, grad.dtype(), sizes);
-  const DType compute = AccumulateType(grad.dtype());
-  if (sizes.empty()) return b.Convert(Sum(b, grad, {0}), grad.dtype());
-  const int64_t rank = static_cast<int64_t>(sizes.size()), dim = call.Dim(2, rank);
-  const int64_t windows = grad.dim(dim);
-  // [.., windows, .., size] -> [.., windows * size, ..], added at window * step + place.
-  Dims order(rank + 1), merged = sizes;
-  std::iota(order.begin(), order.end(), 0);
-  order.pop_back();
-  order.insert(order.begin() + dim + 1, rank);
-  merged[dim] = windows * size;
-  const Value updates = b.Reshape(b.Transpose(b.Convert(grad, compute), order), merged);
-  if (size == step && windows * size <= sizes[dim]) {
-    return b.Convert(PadSlice(b, updates, sizes, {dim, 0, windows * size, 1}), grad.dtype());
-  }
-  const Value window = b.Iota(DType::Int, {windows, size}, 0);
-  const Value index =
-      window * b.ConstantLike(window, step) + b.Iota(DType::Int, {windows, size}, 1);
-  return b.Convert(ScatterSlices(b, Zeros(b, compute, sizes), dim,
-                                 b.Reshape(index, {windows * size}), updates, Combine::kSum),
-                   grad.dtype());
-}
-
 }  // namespace
 
 OpRows ViewWriteRows() {
@@ -201,7 +173,6 @@ OpRows ViewWriteRows() {
       {"aten::diagonal_scatter", DiagonalScatter},
       {"aten::diagonal_backward", DiagonalBackward},
       {"aten::diag_embed", DiagEmbed},
-      {"aten::unfold_backward", UnfoldBackward},
   };
 }
 
