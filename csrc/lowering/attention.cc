@@ -247,23 +247,6 @@ Values AttentionBackward(Builder& b, const OpCall& call) {
   return grads;
 }
 
-// aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-Value SafeSoftmax(Builder& b, const OpCall& call) {
-  const Value self = call.Tensor(0);
-  const DType result = call.DtypeOr(2, self.dtype()), compute = AccumulateType(result);
-  TORCH_CHECK_NOT_IMPLEMENTED(IsFloat(result), call.name(),
-                              ": expected a floating point type, got ", DTypeName(result));
-  const int64_t dim = call.Dim(1, self.rank());
-  Value x = b.Convert(self, compute);
-  if (x.rank() == 0) x = b.Reshape(x, {1});
-  const Value max = MaxOver(b, x, {dim}, true), zero = b.ConstantLike(max, 0);
-  const Value shift = b.Select(b.Eq(max, b.Infinity(compute, true, max.dims())), zero, max);
-  const Value weights = b.Exp(x - b.Broadcast(shift, x.dims()));
-  const Value sum = Sum(b, weights, {dim}, true);
-  const Value divisor = b.Select(b.Eq(sum, zero), b.ConstantLike(sum, 1), sum);
-  return b.Convert(b.Reshape(weights / b.Broadcast(divisor, x.dims()), self.dims()), result);
-}
-
 }  // namespace
 
 OpRows AttentionRows() {
@@ -273,7 +256,6 @@ OpRows AttentionRows() {
        {.random = true, .static_numbers = 1u << 7, .special_numbers = 1u << 4}},
       {"aten::_scaled_dot_product_fused_attention_overrideable_backward", AttentionBackward,
        {.static_numbers = 1u << 16, .special_numbers = 1u << 12}},
-      {"aten::_safe_softmax", SafeSoftmax},
   };
 }
 

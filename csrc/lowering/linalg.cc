@@ -159,19 +159,6 @@ Value CholeskyInverse(Builder& b, const OpCall& call) {
   return SolveWithFactor(b, {factor, Identity(b, factor.dtype(), factor.dims())}, call.Bool(1));
 }
 
-// aten::trace(Tensor self) -> Tensor
-Value Trace(Builder& b, const OpCall& call) {
-  const Value self = call.Tensor(0);
-  TORCH_CHECK(self.rank() == 2, call.name(), ": expected a matrix, got shape ",
-              ToString(self.dims()));
-  const bool whole = IsInteger(self.dtype()) || IsBool(self.dtype());
-  const Value x = b.Convert(self, whole ? DType::Long : AccumulateType(self.dtype()));
-  const Value diagonal =
-      b.Select(b.Eq(b.Iota(DType::Int, x.dims(), 0), b.Iota(DType::Int, x.dims(), 1)), x,
-               b.ConstantLike(x, 0));
-  return b.Convert(Sum(b, diagonal, {0, 1}), whole ? DType::Long : self.dtype());
-}
-
 // aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 Value Cross(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0), other = call.Tensor(1);
@@ -286,7 +273,6 @@ OpRows LinalgRows() {
       {"aten::cholesky_inverse", CholeskyInverse},
       {"aten::linalg_solve_triangular", LinalgSolveTriangular},
       {"aten::triangular_solve", TriangularSolve},
-      {"aten::trace", Trace},
       {"aten::linalg_cross", Cross},
       {"aten::_trilinear", Trilinear},
   };
