@@ -63,6 +63,7 @@ class Registrar {
   void Register(const lowering::OpRow& row) {
     const std::string_view full = row.name;
     if (full.rfind("aten::", 0) != 0) return;  // internal rows have no op
+    if (row.flags.graph_only) return;
     const size_t dot = full.find('.');
     const std::string base(full.substr(0, dot));
     const std::string overload(dot == std::string_view::npos ? "" : full.substr(dot + 1));

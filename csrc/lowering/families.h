@@ -16,6 +16,7 @@ OpRows ComparisonRows();
 OpRows ComplexRows();
 OpRows ConvolutionRows();
 OpRows DistanceRows();
+OpRows DataDependentRows();
 OpRows ElementwiseRows();
 OpRows EmbeddingRows();
 OpRows ExtremumRows();
@@ -37,6 +38,8 @@ OpRows RandomRows();
 OpRows ReductionRows();
 OpRows ScanRows();
 OpRows ScatterRows();
+OpRows SearchRows();
+OpRows SignalWindowRows();
 OpRows SoftmaxRows();
 OpRows SortRows();
 OpRows SpecialFunctionRows();
@@ -58,6 +61,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     ComplexRows,
     ConvolutionRows,
     DistanceRows,
+    DataDependentRows,
     ElementwiseRows,
     EmbeddingRows,
     ExtremumRows,
@@ -79,6 +83,8 @@ inline constexpr OpRows (*kFamilies[])() = {
     ReductionRows,
     ScanRows,
     ScatterRows,
+    SearchRows,
+    SignalWindowRows,
     SoftmaxRows,
     SortRows,
     SpecialFunctionRows,

@@ -24,6 +24,8 @@ struct OpRow {
     uint32_t special_numbers = 0;
     // The last results replace these arguments (statistics that an op updates without saying so).
     std::vector<int> mutates = {};
+    // For compiled graphs only: eagerly PyTorch's own kernel runs, which minds strides.
+    bool graph_only = false;
   };
 
   OpRow(const char* name, OneResult lower) : name(name), one(lower) {}
