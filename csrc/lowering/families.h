@@ -36,6 +36,7 @@ OpRows PaddingRows();
 OpRows PoolingRows();
 OpRows RandomRows();
 OpRows ReductionRows();
+OpRows SamplingRows();
 OpRows ScanRows();
 OpRows ScatterRows();
 OpRows SearchRows();
@@ -81,6 +82,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     PoolingRows,
     RandomRows,
     ReductionRows,
+    SamplingRows,
     ScanRows,
     ScatterRows,
     SearchRows,
