@@ -129,11 +129,13 @@ Value Roll(Builder& b, const OpCall& call) {
   }
   TORCH_CHECK(shifts.size() == dims.size(), call.name(),
               ": expected as many shifts as dims, got ", ToString(shifts), " and ", ToString(dims));
-  Value x = AtLeast1d(b, self);
+  TORCH_CHECK_INDEX(self.rank() > 0, call.name(), ": expected dimensions for dims ", ToString(dims),
+                    ", got a tensor of 0 dimensions");
+  Value x = self;
   for (size_t i = 0; i < dims.size(); ++i) {
     x = RollDim(b, x, WrapDim(dims[i], self.rank()), shifts[i]);
   }
-  return b.Reshape(x, self.dims());
+  return x;
 }
 
 // aten::rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor
