@@ -6,6 +6,7 @@
 
 #include "lowering/dot.h"
 #include "lowering/families.h"
+#include "lowering/indexing.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -94,7 +95,7 @@ Value Scores(Builder& b, const OpCall& call, const Shape& s, const Operands& x, 
   Value scores = Scaled(b, MatrixProduct(b, x.q, x.k, Side::kPlain, Side::kTransposed), scale);
   const Dims full = s.With(s.length, s.keys);
   if (bias.defined()) {
-    const Value wide = ExpandTo(b, call, bias, full);
+    const Value wide = ExpandTo(b, call, bias, full, "attn_bias");
     if (IsBool(bias.dtype())) {
       scores = b.Select(b.Reshape(wide, s.Scores()), scores,
                         b.Infinity(scores.dtype(), true, s.Scores()));

@@ -1,7 +1,5 @@
 #include "lowering/dot.h"
 
-#include <c10/util/Exception.h>
-
 #include <numeric>
 
 namespace torch_tpu::lowering {
@@ -21,15 +19,5 @@ Value Conjugate(Builder& b, Value x) {
 }
 
 Value Scaled(Builder& b, Value x, Value factor) { return x * b.Broadcast(factor, x.dims()); }
-
-Value ExpandTo(Builder& b, const OpCall& call, Value x, const Dims& dims) {
-  bool fits = x.rank() <= static_cast<int64_t>(dims.size());
-  for (int64_t i = 1; fits && i <= x.rank(); ++i) {
-    fits = x.dim(-i) == 1 || x.dim(-i) == dims[dims.size() - i];
-  }
-  TORCH_CHECK(fits, call.name(), ": expected a shape that expands to ", ToString(dims), ", got ",
-              ToString(x.dims()));
-  return b.Broadcast(x, dims);
-}
 
 }  // namespace torch_tpu::lowering

@@ -18,7 +18,4 @@ Value Conjugate(Builder& b, Value x);
 // x * y where y is 0-d.
 Value Scaled(Builder& b, Value x, Value factor);
 
-// `x` expanded to `dims` (x's dimensions are trailing ones); RuntimeError naming the op otherwise.
-Value ExpandTo(Builder& b, const OpCall& call, Value x, const Dims& dims);
-
 }  // namespace torch_tpu::lowering

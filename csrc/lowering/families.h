@@ -12,12 +12,14 @@ OpRows AdaptivePoolingRows();
 OpRows AttentionRows();
 OpRows BatchNormRows();
 OpRows BitwiseRows();
+OpRows ClassLossRows();
 OpRows ComparisonRows();
 OpRows ComplexRows();
 OpRows ConvolutionRows();
 OpRows DistanceRows();
 OpRows DataDependentRows();
 OpRows ElementwiseRows();
+OpRows EmbeddingBagRows();
 OpRows EmbeddingRows();
 OpRows ExtremumRows();
 OpRows FactoryRows();
@@ -58,12 +60,14 @@ inline constexpr OpRows (*kFamilies[])() = {
     AttentionRows,
     BatchNormRows,
     BitwiseRows,
+    ClassLossRows,
     ComparisonRows,
     ComplexRows,
     ConvolutionRows,
     DistanceRows,
     DataDependentRows,
     ElementwiseRows,
+    EmbeddingBagRows,
     EmbeddingRows,
     ExtremumRows,
     FactoryRows,

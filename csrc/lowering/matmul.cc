@@ -5,6 +5,7 @@
 
 #include "lowering/dot.h"
 #include "lowering/families.h"
+#include "lowering/indexing.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -42,7 +43,7 @@ Value AddProduct(Builder& b, const OpCall& call, Value self, Value product, int 
   };
   const int alpha = beta + 1;
   if (!is(alpha, 1)) product = Scaled(b, product, call.Number(b, alpha, compute));
-  self = b.Convert(ExpandTo(b, call, self, product.dims()), compute);
+  self = b.Convert(ExpandTo(b, call, self, product.dims(), "the added operand"), compute);
   if (is(beta, 0)) return b.Convert(product, result);
   if (!is(beta, 1)) {
     const Value factor = call.Number(b, beta, compute);
@@ -144,7 +145,7 @@ Value AddOuter(Builder& b, const OpCall& call) {
   if (!IsBool(result)) return AddProduct(b, call, self, column * row, 3, result);
   const Value beta = b.Broadcast(call.Number(b, 3, result), dims);
   const Value alpha = b.Broadcast(call.Number(b, 4, result), dims);
-  const Value added = b.Convert(ExpandTo(b, call, self, dims), result);
+  const Value added = b.Convert(ExpandTo(b, call, self, dims, "the added operand"), result);
   return b.Or(b.And(beta, added), b.And(alpha, b.And(column, row)));
 }
 
@@ -174,7 +175,7 @@ Value Linear(Builder& b, const OpCall& call) {
   Value out = b.DotGeneral(x, weight, {{}, {}, {x.rank() - 1}, {weight.rank() - 1}},
                            AccumulateType(x.dtype()));
   if (bias.defined()) {
-    out = out + b.Convert(ExpandTo(b, call, bias, out.dims()), out.dtype());
+    out = out + b.Convert(ExpandTo(b, call, bias, out.dims(), "bias"), out.dtype());
   }
   return b.Convert(out, x.dtype());
 }
@@ -242,7 +243,7 @@ Value ScaledMm(Builder& b, const OpCall& call) {
   Value out = MatrixProduct(b, widen(x), widen(y));
   out = out * scale(2, rows, {rows, 1}) * scale(3, columns, {1, columns});
   if (!call.IsNone(4)) {
-    out = out + b.Convert(ExpandTo(b, call, call.Tensor(4), out.dims()), out.dtype());
+    out = out + b.Convert(ExpandTo(b, call, call.Tensor(4), out.dims(), "bias"), out.dtype());
   }
   const DType result = call.DtypeOr(6, x.dtype());
   if (c10::elementSize(result) != 1) return b.Convert(out, result);
