@@ -123,6 +123,13 @@ Value Truncate(Builder& b, Value x) {
   return b.Select(b.Lt(x, b.ConstantLike(x, 0)), b.Ceil(x), b.Floor(x));
 }
 
+// A float32 value rounded to what `type` can hold.
+Value RoundTo(Builder& b, Value x, DType type) {
+  if (type == DType::BFloat16) return b.ReducePrecision(x, 8, 7);
+  if (type == DType::Half) return b.ReducePrecision(x, 5, 10);
+  return x;
+}
+
 Value TrueDivide(Builder& b, const OpCall& call) {
   return Elementwise(
       b, call, {0, 1}, kFloat, [](Builder& b, const Values& v) { return v[0] / v[1]; },
@@ -144,10 +151,12 @@ Value DivideRounded(Builder& b, const OpCall& call) {
   if (mode == "floor") return FloorDivide(b, call);
   TORCH_CHECK(mode == "trunc", call.name(),
               ": expected rounding_mode to be None, 'trunc' or 'floor', got '", mode, "'");
+  // The quotient is rounded to its type before it is truncated, as on CPU.
+  const DType type = call.ResultType({0, 1});
   return Elementwise(
       b, call, {0, 1}, kKeep,
-      [](Builder& b, const Values& v) { return Truncate(b, v[0] / v[1]); }, Accept::kRealNumber,
-      Numbers::kExact);
+      [&](Builder& b, const Values& v) { return Truncate(b, RoundTo(b, v[0] / v[1], type)); },
+      Accept::kRealNumber, Numbers::kExact);
 }
 
 // ---- powers
@@ -213,7 +222,7 @@ Value Bounded(Builder& b, const OpCall& call, int low, int high) {
   const std::initializer_list<int> args3 = {0, low, high}, args2 = {0, std::max(low, high)};
   const std::initializer_list<int>& args = both ? args3 : args2;
   const DType type = call.ResultType(args);
-  CheckDtype(call.name(), type, Accept::kRealNumber);
+  CheckDtype(call.name(), type, Accept::kReal);
   const Values v = Operands(b, call, args, type, type);
   Value x = v[0];
   if (low >= 0 && v[1].defined()) x = b.Max(x, v[1]);

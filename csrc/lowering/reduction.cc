@@ -13,7 +13,8 @@ namespace {
 
 // The type of a sum or product: the asked one, else int64 for ints and bools.
 DType SumType(const OpCall& call, DType input, int dtype) {
-  return call.DtypeOr(dtype, c10::isIntegralType(input, true) ? DType::Long : input);
+  const DType natural = c10::isIntegralType(input, true) ? DType::Long : input;
+  return dtype < 0 ? natural : call.DtypeOr(dtype, natural);
 }
 
 // Positions of the arguments of a reduction in its schema; -1: it has none.

@@ -16,6 +16,32 @@ const OpRow::Flags kElementwise = {.elementwise = true};
 Value One(Builder& b, Value like) { return b.ConstantLike(like, 1); }
 Value Zero(Builder& b, Value like) { return b.ConstantLike(like, 0); }
 
+// The pole at 0 has the side of its zero: -inf at +0, inf at -0.
+Value Digamma(Builder& b, Value x) {
+  return b.Select(b.Eq(x, Zero(b, x)), -1 / x, b.Unary("chlo.digamma", x));
+}
+
+// Hurwitz's zeta function. chlo.zeta holds for q > 0; below, the terms up to there are added first.
+Value Zeta(Builder& b, Value x, Value q) {
+  const Value zero = Zero(b, q), whole = b.Eq(b.Floor(q), q);
+  const Value start = b.Select(whole, b.Max(q, One(b, q)), q);
+  const Values steps = b.While(
+      {start, zero, x},
+      [](Builder& b, ValueRef v) -> Values { return {Any(b, b.Lt(v[0], Zero(b, v[0])))}; },
+      [](Builder& b, ValueRef v) -> Values {
+        const Value below = b.Lt(v[0], Zero(b, v[0]));
+        return {b.Select(below, v[0] + 1, v[0]),
+                b.Select(below, v[1] + b.Pow(v[0], -v[2]), v[1]), v[2]};
+      });
+  const Value sum = steps[1] + b.Binary("chlo.zeta", x, steps[0]);
+  const Value infinity = b.Infinity(q.dtype(), false, q.dims());
+  const Value nan = b.NaN(q.dtype(), q.dims()), one = One(b, x);
+  const Value positive = b.Gt(q, zero), whole_order = b.Eq(b.Floor(x), x);
+  const Value below = b.Select(whole, infinity, b.Select(whole_order, sum, nan));
+  const Value result = b.Select(positive, sum, b.Select(IsNaN(b, q), q, below));
+  return b.Select(b.Eq(x, one), infinity, b.Select(b.Lt(x, one), nan, result));
+}
+
 // aten::polygamma(int n, Tensor self) -> Tensor
 Value Polygamma(Builder& b, const OpCall& call) {
   const int64_t order = call.Int(0);
@@ -23,8 +49,9 @@ Value Polygamma(Builder& b, const OpCall& call) {
   return Elementwise(
       b, call, {1}, kFloat,
       [&](Builder& b, const Values& v) {
-        if (order == 0) return b.Unary("chlo.digamma", v[0]);
-        return b.Binary("chlo.polygamma", b.ConstantLike(v[0], order), v[0]);
+        if (order == 0) return Digamma(b, v[0]);
+        const double factor = std::tgamma(order + 1.0) * (order % 2 == 0 ? -1 : 1);
+        return Zeta(b, b.ConstantLike(v[0], order + 1), v[0]) * factor;
       },
       Accept::kReal);
 }
@@ -100,13 +127,13 @@ OpRows SpecialFunctionRows() {
   constexpr Accept kReal = Accept::kReal;
   constexpr auto kXLogY = Binary<ProductWithLog<Log>, kFloat, kReal>;
   constexpr auto kXLog1pY = Binary<ProductWithLog<Log1p>, kFloat, kReal>;
-  constexpr auto kZeta = BinaryOp<"chlo.zeta", kFloat, kReal>;
+  constexpr auto kZeta = Binary<Zeta, kFloat, kReal>;
   return {
       {"aten::erf", UnaryOp<"chlo.erf", kFloat, kReal>, kElementwise},
       {"aten::erfc", UnaryOp<"chlo.erfc", kFloat, kReal>, kElementwise},
       {"aten::erfinv", UnaryOp<"chlo.erf_inv", kFloat, kReal>, kElementwise},
       {"aten::lgamma", UnaryOp<"chlo.lgamma", kFloat, kReal>, kElementwise},
-      {"aten::digamma", UnaryOp<"chlo.digamma", kFloat, kReal>, kElementwise},
+      {"aten::digamma", Unary<Digamma, kFloat, kReal>, kElementwise},
       {"aten::polygamma", Polygamma, kElementwise},
       {"aten::special_zeta", kZeta, kElementwise},
       {"aten::special_zeta.self_scalar", kZeta, kElementwise},
