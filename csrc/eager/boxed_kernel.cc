@@ -50,7 +50,8 @@ Kind KindOf(c10::TypePtr type) {
   TORCH_INTERNAL_ASSERT(false, "argument type ", type->str(), " has no place in a program");
 }
 
-bool IsCommonNumber(const c10::Scalar& value) {
+bool IsSpecialNumber(const c10::Scalar& value) {
+  if (value.isIntegral(/*includeBool=*/true)) return true;
   if (value.isComplex()) return false;
   const double v = value.toDouble();
   return v == -2 || v == -1 || v == -0.5 || v == 0 || v == 0.5 || v == 1 || v == 2 || v == 3;
@@ -107,7 +108,7 @@ bool SameNumber(const c10::Scalar& a, const c10::Scalar& b) {
 void PutNumber(exec::ProgramWriter& writer, const ArgPlan& plan, const c10::Scalar& value) {
   const bool is_static = plan.always_static ||
                          (plan.default_number && SameNumber(*plan.default_number, value)) ||
-                         (plan.static_if_common && IsCommonNumber(value));
+                         (plan.static_if_special && IsSpecialNumber(value));
   writer.Number(value, is_static);
 }
 
@@ -303,7 +304,7 @@ OpEntry::OpEntry(const lowering::OpRow* row, Variant variant, const c10::Functio
     plan.kind = KindOf(arg.real_type());
     if (arg.name() == "pin_memory") plan.kind = Kind::kIgnored;
     plan.always_static = i < 32 && (row->flags.static_numbers >> i & 1);
-    plan.static_if_common = i < 32 && (row->flags.special_numbers >> i & 1);
+    plan.static_if_special = i < 32 && (row->flags.special_numbers >> i & 1);
     if (plan.kind == Kind::kNumber && arg.default_value() && arg.default_value()->isScalar()) {
       plan.default_number = arg.default_value()->toScalar();
     }

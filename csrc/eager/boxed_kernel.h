@@ -18,7 +18,7 @@ struct ArgPlan {
   };
   Kind kind = Kind::kIgnored;
   bool always_static = false;   // numbers: the row says so
-  bool static_if_common = false;
+  bool static_if_special = false;
   std::optional<c10::Scalar> default_number;
 };
 

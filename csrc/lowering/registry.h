@@ -20,7 +20,7 @@ struct OpRow {
     uint32_t channels_last = 0;
     // Bit i: number argument i shapes the program and is part of its key.
     uint32_t static_numbers = 0;
-    // Bit i: argument i is static when it is one of a few common values (-2, -1, -0.5, 0, 0.5, 1, 2, 3).
+    // Bit i: argument i is static when it is a Python int or one of -2, -1, -0.5, 0, 0.5, 1, 2, 3.
     uint32_t special_numbers = 0;
     // The last results replace these arguments (statistics that an op updates without saying so).
     std::vector<int> mutates = {};
