@@ -11,6 +11,7 @@ OpRows ArithmeticRows();
 OpRows AdaptivePoolingRows();
 OpRows AttentionRows();
 OpRows BatchNormRows();
+OpRows BesselRows();
 OpRows BitwiseRows();
 OpRows ClassLossRows();
 OpRows ComparisonRows();
@@ -26,6 +27,7 @@ OpRows FactoryRows();
 OpRows FftRows();
 OpRows ForeachRows();
 OpRows GridSampleRows();
+OpRows GammaRows();
 OpRows IndexRows();
 OpRows InternalRows();
 OpRows InterpolationRows();
@@ -59,6 +61,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     AdaptivePoolingRows,
     AttentionRows,
     BatchNormRows,
+    BesselRows,
     BitwiseRows,
     ClassLossRows,
     ComparisonRows,
@@ -74,6 +77,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     FftRows,
     ForeachRows,
     GridSampleRows,
+    GammaRows,
     IndexRows,
     InternalRows,
     InterpolationRows,

@@ -1,11 +1,11 @@
-// Special functions that chlo offers or that are short formulas over them.
+// Error functions, the normal distribution, logits and entropies.
 #include <c10/util/Exception.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "lowering/combinators.h"
 #include "lowering/families.h"
+#include "lowering/series.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -15,46 +15,6 @@ const OpRow::Flags kElementwise = {.elementwise = true};
 
 Value One(Builder& b, Value like) { return b.ConstantLike(like, 1); }
 Value Zero(Builder& b, Value like) { return b.ConstantLike(like, 0); }
-
-// The pole at 0 has the side of its zero: -inf at +0, inf at -0.
-Value Digamma(Builder& b, Value x) {
-  return b.Select(b.Eq(x, Zero(b, x)), -1 / x, b.Unary("chlo.digamma", x));
-}
-
-// Hurwitz's zeta function. chlo.zeta holds for q > 0; below, the terms up to there are added first.
-Value Zeta(Builder& b, Value x, Value q) {
-  const Value zero = Zero(b, q), whole = b.Eq(b.Floor(q), q);
-  const Value start = b.Select(whole, b.Max(q, One(b, q)), q);
-  const Values steps = b.While(
-      {start, zero, x},
-      [](Builder& b, ValueRef v) -> Values { return {Any(b, b.Lt(v[0], Zero(b, v[0])))}; },
-      [](Builder& b, ValueRef v) -> Values {
-        const Value below = b.Lt(v[0], Zero(b, v[0]));
-        return {b.Select(below, v[0] + 1, v[0]),
-                b.Select(below, v[1] + b.Pow(v[0], -v[2]), v[1]), v[2]};
-      });
-  const Value sum = steps[1] + b.Binary("chlo.zeta", x, steps[0]);
-  const Value infinity = b.Infinity(q.dtype(), false, q.dims());
-  const Value nan = b.NaN(q.dtype(), q.dims()), one = One(b, x);
-  const Value positive = b.Gt(q, zero), whole_order = b.Eq(b.Floor(x), x);
-  const Value below = b.Select(whole, infinity, b.Select(whole_order, sum, nan));
-  const Value result = b.Select(positive, sum, b.Select(IsNaN(b, q), q, below));
-  return b.Select(b.Eq(x, one), infinity, b.Select(b.Lt(x, one), nan, result));
-}
-
-// aten::polygamma(int n, Tensor self) -> Tensor
-Value Polygamma(Builder& b, const OpCall& call) {
-  const int64_t order = call.Int(0);
-  TORCH_CHECK(order >= 0, call.name(), ": expected n >= 0, got ", order);
-  return Elementwise(
-      b, call, {1}, kFloat,
-      [&](Builder& b, const Values& v) {
-        if (order == 0) return Digamma(b, v[0]);
-        const double factor = std::tgamma(order + 1.0) * (order % 2 == 0 ? -1 : 1);
-        return Zeta(b, b.ConstantLike(v[0], order + 1), v[0]) * factor;
-      },
-      Accept::kReal);
-}
 
 // sin(pi x) / (pi x), 1 at 0.
 Value Sinc(Builder& b, Value x) {
@@ -113,12 +73,73 @@ Value LogitBackward(Builder& b, const OpCall& call) {
       Accept::kFloat);
 }
 
-Value BesselI1(Builder& b, Value x) { return b.Unary("chlo.bessel_i1e", x) * b.Exp(b.Abs(x)); }
 
-// Logarithm of the normal distribution function; the tail through erfc keeps its digits.
+// The quantile of the normal distribution. Coefficients are those of the Cephes library (S. L. Moshier).
+// clang-format off
+constexpr double kP0[] = {
+    -59.96335010141079, 98.00107541859997, -56.67628574690703, 13.931260938727968,
+    -1.2391658386738125};
+
+constexpr double kQ0[] = {
+    1.0, 1.9544885833814176, 4.676279128988815, 86.36024213908905, -225.46268785411937,
+    200.26021238006066, -82.03722561683334, 15.90562251262117, -1.1833162112133};
+
+constexpr double kP1[] = {
+    4.0554489230596245, 31.525109459989388, 57.16281922464213, 44.08050738932008,
+    14.684956192885803, 2.1866330685079025, -0.1402560791713545, -0.03504246268278482,
+    -0.0008574567851546854};
+
+constexpr double kQ1[] = {
+    1.0, 15.779988325646675, 45.39076351288792, 41.3172038254672, 15.04253856929075,
+    2.504649462083094, -0.14218292285478779, -0.03808064076915783, -0.0009332594808954574};
+
+constexpr double kP2[] = {
+    3.2377489177694603, 6.915228890689842, 3.9388102529247444, 1.3330346081580755,
+    0.20148538954917908, 0.012371663481782003, 0.00030158155350823543, 2.6580697468673755e-06,
+    6.239745391849833e-09};
+
+constexpr double kQ2[] = {
+    1.0, 6.02427039364742, 3.6798356385616087, 1.3770209948908132, 0.21623699359449663,
+    0.013420400608854318, 0.00032801446468212774, 2.8924786474538068e-06, 6.790194080099813e-09};
+// clang-format on
+
+Value NormalQuantile(Builder& b, Value p) {
+  constexpr double kTail = 0.13533528323661269189;  // exp(-2)
+  const auto number = [&](double v) { return b.ConstantLike(p, v); };
+  const Value upper = b.Gt(p, number(1 - kTail));
+  const Value y = b.Select(upper, 1 - p, p);
+  const Value gap = y - 0.5, square = gap * gap;
+  const Value middle =
+      (gap + gap * (square * Polynomial(b, square, kP0) / Polynomial(b, square, kQ0))) *
+      std::sqrt(2 * std::numbers::pi);
+  const Value x = b.Sqrt(-2 * b.Log(y)), z = 1 / x;
+  const Value near = z * Polynomial(b, z, kP1) / Polynomial(b, z, kQ1);
+  const Value far = z * Polynomial(b, z, kP2) / Polynomial(b, z, kQ2);
+  const Value tail = x - b.Log(x) / x - b.Select(b.Lt(x, number(8)), near, far);
+  const Value inside =
+      b.Select(b.Gt(y, number(kTail)), middle, b.Select(upper, tail, -tail));
+  const Value infinity = b.Infinity(p.dtype(), false, p.dims());
+  const Value edge = b.Select(b.Eq(p, number(0)), -infinity,
+                              b.Select(b.Eq(p, number(1)), infinity, inside));
+  const Value outside = b.Or(b.Lt(p, number(0)), b.Gt(p, number(1)));
+  return b.Select(b.Or(outside, IsNaN(b, p)), b.NaN(p.dtype(), p.dims()), edge);
+}
+
+// exp(x^2) erfc(x): by its continued fraction where erfc would underflow.
+Value ScaledErfc(Builder& b, Value x) {
+  Value fraction = x;
+  for (int k = 30; k >= 1; --k) fraction = x + (k * 0.5) / fraction;
+  const Value far = std::numbers::inv_sqrtpi / fraction;
+  const Value near = b.Exp(x * x) * b.Unary("chlo.erfc", x);
+  return b.Select(b.Gt(x, b.ConstantLike(x, 3)), far, near);
+}
+
+// Logarithm of the normal distribution function.
 Value LogNormalCdf(Builder& b, Value x) {
   const Value scaled = x * (std::numbers::sqrt2 / 2);
-  return b.Log(b.Unary("chlo.erfc", -scaled) * 0.5);
+  const Value tail = b.Log(ScaledErfc(b, -scaled) * 0.5) - scaled * scaled;
+  const Value rest = b.Log1p(b.Unary("chlo.erfc", scaled) * -0.5);
+  return b.Select(b.Lt(x, -One(b, x)), tail, rest);
 }
 
 }  // namespace
@@ -127,17 +148,10 @@ OpRows SpecialFunctionRows() {
   constexpr Accept kReal = Accept::kReal;
   constexpr auto kXLogY = Binary<ProductWithLog<Log>, kFloat, kReal>;
   constexpr auto kXLog1pY = Binary<ProductWithLog<Log1p>, kFloat, kReal>;
-  constexpr auto kZeta = Binary<Zeta, kFloat, kReal>;
   return {
       {"aten::erf", UnaryOp<"chlo.erf", kFloat, kReal>, kElementwise},
       {"aten::erfc", UnaryOp<"chlo.erfc", kFloat, kReal>, kElementwise},
       {"aten::erfinv", UnaryOp<"chlo.erf_inv", kFloat, kReal>, kElementwise},
-      {"aten::lgamma", UnaryOp<"chlo.lgamma", kFloat, kReal>, kElementwise},
-      {"aten::digamma", Unary<Digamma, kFloat, kReal>, kElementwise},
-      {"aten::polygamma", Polygamma, kElementwise},
-      {"aten::special_zeta", kZeta, kElementwise},
-      {"aten::special_zeta.self_scalar", kZeta, kElementwise},
-      {"aten::special_zeta.other_scalar", kZeta, kElementwise},
       {"aten::sinc", Unary<Sinc, kFloat>, kElementwise},
       {"aten::xlogy.Tensor", kXLogY, kElementwise},
       {"aten::xlogy.Scalar_Self", kXLogY, kElementwise},
@@ -148,8 +162,8 @@ OpRows SpecialFunctionRows() {
       {"aten::special_entr", Unary<Entropy, kFloat, kReal>, kElementwise},
       {"aten::logit", Logit, kElementwise},
       {"aten::logit_backward", LogitBackward, kElementwise},
-      {"aten::special_i1", Unary<BesselI1, kFloat, kReal>, kElementwise},
-      {"aten::special_i1e", UnaryOp<"chlo.bessel_i1e", kFloat, kReal>, kElementwise},
+      {"aten::special_erfcx", Unary<ScaledErfc, kFloat, kReal>, kElementwise},
+      {"aten::special_ndtri", Unary<NormalQuantile, kFloat, kReal>, kElementwise},
       {"aten::special_log_ndtr", Unary<LogNormalCdf, kFloat, kReal>, kElementwise},
   };
 }
