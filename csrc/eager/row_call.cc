@@ -88,7 +88,7 @@ std::vector<exec::BufferRef> RowCall::RunBuffers() {
 
 void RowCall::RunInto(const at::Tensor& target) {
   writer_.EndCall();
-  writer_.Write(0, ViewOf(target));
+  writer_.Write(0, ViewOf(target), exec::ProgramWriter::Cast::kAny);
   StoreWritten(exec::Launch(writer_, CurrentStream(device_)), writer_);
 }
 

@@ -187,6 +187,7 @@ void Decoder::Scan() {
       for (Tag arg = Get<Tag>(); arg != Tag::kEnd; arg = Get<Tag>()) ScanArg(arg, counted);
     } else if (tag == Tag::kWrite) {
       Get<uint16_t>();
+      Get<ProgramWriter::Cast>();
       ScanView(counted);
     } else {
       TORCH_INTERNAL_ASSERT(tag == Tag::kLayout);
@@ -270,8 +271,6 @@ Value Decoder::Load(const ViewRef& view) {
 
 void Decoder::Store(const ViewRef& view, Value value, std::string_view op) {
   Input& input = inputs_[view.input];
-  TORCH_CHECK(c10::canCast(value.dtype(), view.dtype), "result type ", value.dtype(),
-              " can't be cast to the desired output type ", view.dtype);
   // PyTorch's in-place rule: the result's shape must be the output's own.
   TORCH_CHECK(value.dims() == view.sizes, op, ": output with shape ", ToString(view.sizes),
               " doesn't match the broadcast shape ", ToString(value.dims()));
@@ -401,10 +400,15 @@ LoweredProgram Decoder::Run() {
       }
     } else if (tag == Tag::kWrite) {
       const int result = Get<uint16_t>();
+      const auto cast = Get<ProgramWriter::Cast>();
       const ViewRef view = ReadViewRef();
       TORCH_INTERNAL_ASSERT(result < static_cast<int>(results.size()), last_op, ": ",
                             results.size(), " results, number ", result, " is to be written");
       if (results[result].defined()) {
+        TORCH_CHECK(cast == ProgramWriter::Cast::kAny ||
+                        c10::canCast(results[result].dtype(), view.dtype),
+                    "result type ", results[result].dtype(),
+                    " can't be cast to the desired output type ", view.dtype);
         Store(view, results[result], last_op);
         written.push_back({result, view.input});
       }

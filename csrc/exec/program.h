@@ -65,9 +65,11 @@ class ProgramWriter {
   void String(std::string_view text);
   void Random(uint64_t seed, uint64_t offset);
   void DefaultDtype(DType dtype) { Put(Tag::kDefaultDtype, dtype); }
-  // Result `result` of the calls replaces the elements of `view`.
-  void Write(int result, TensorView view) {
-    Put(Tag::kWrite, static_cast<uint16_t>(result));
+  // Result `result` of the calls replaces the elements of `view`. An in-place op may only cast where
+  // PyTorch's promotion allows it, a copy casts anything.
+  enum class Cast : uint8_t { kPromotable, kAny };
+  void Write(int result, TensorView view, Cast cast = Cast::kPromotable) {
+    Put(Tag::kWrite, static_cast<uint16_t>(result), cast);
     View(view);
   }
   // Result `result` is stored with its dimensions permuted (physical order of the strides).
