@@ -314,7 +314,9 @@ OpEntry::OpEntry(const lowering::OpRow* row, Variant variant, const c10::Functio
     }
   }
   for (const auto& result : schema.returns()) {
-    list_returns.push_back(result.real_type()->kind() == c10::TypeKind::ListType);
+    const c10::TypeKind kind = result.real_type()->kind();
+    list_returns.push_back(kind == c10::TypeKind::ListType);
+    int_returns.push_back(kind == c10::TypeKind::IntType || kind == c10::TypeKind::SymIntType);
   }
   if (variant != Variant::kInPlace) {
     for (int position : row->flags.mutates) written_args.push_back(position);
@@ -343,7 +345,8 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   }
   const DType default_dtype = c10::typeMetaToScalarType(c10::get_default_dtype());
   if (default_dtype != DType::Float) writer.DefaultDtype(default_dtype);
-  if (entry.row->flags.random) {
+  const int dropout = entry.row->flags.random_unless_zero;
+  if (entry.row->flags.random && (dropout < 0 || args[dropout].toDouble() != 0)) {
     const uint64_t count = RandomCount(args);
     const RandomState state = NextRandomState(generator, device, count);
     writer.Random(state.seed, state.offset);
@@ -414,8 +417,13 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   const size_t per_list =
       num_lists == 0 ? 0 : (total - (entry.list_returns.size() - num_lists)) / num_lists;
   size_t next = 0;
-  for (bool is_list : entry.list_returns) {
-    if (!is_list) {
+  for (size_t r = 0; r < entry.list_returns.size(); ++r) {
+    if (entry.int_returns[r]) {  // sizes that only travel on to the op's own backward
+      ++next;
+      stack.emplace_back(int64_t{0});
+      continue;
+    }
+    if (!entry.list_returns[r]) {
       stack.emplace_back(WrapResult(launched, next++));
       continue;
     }

@@ -34,6 +34,7 @@ struct OpEntry {
   // out= of a factory: its schema lacks dtype, layout, device and pin_memory; dtype is out's.
   bool dtype_from_out = false;
   std::vector<bool> list_returns;  // per return: Tensor[] or Tensor
+  std::vector<bool> int_returns;   // per return: int or Tensor
 
   OpEntry(const lowering::OpRow* row, Variant variant, const c10::FunctionSchema& schema);
 };

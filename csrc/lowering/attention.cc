@@ -7,6 +7,7 @@
 #include "lowering/dot.h"
 #include "lowering/families.h"
 #include "lowering/indexing.h"
+#include "lowering/random_stream.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -119,10 +120,7 @@ Value ScaleOf(Builder& b, const OpCall& call, int i, const Shape& s, DType dtype
 
 // 1 / (1 - p) where the element is kept, 0 elsewhere.
 Value DropoutFactors(Builder& b, Value state, Value p, const Dims& dims) {
-  const Value bits = b.RngBitGenerator(state, DType::UInt32, dims).second;
-  const Value shifted =
-      b.Binary("shift_right_logical", bits, b.Constant(DType::UInt32, 8, dims));
-  const Value uniform = b.Convert(shifted, DType::Float) * std::ldexp(1.0, -24);
+  const Value uniform = RandomStream(b, state).Uniform(DType::Float, dims);
   const Value keep = b.Ge(uniform, b.Broadcast(b.Convert(p, DType::Float), dims));
   const Value factor = b.Constant(p.dtype(), 1) / (b.Constant(p.dtype(), 1) - p);
   return b.Select(keep, b.Broadcast(factor, dims), b.Constant(p.dtype(), 0, dims));
@@ -156,9 +154,12 @@ Values Attention(Builder& b, const OpCall& call) {
   const Value shift = b.Select(b.Eq(max, b.Infinity(compute, true, rows)), zero, max);
   const Value weights = b.Exp(scores - b.Broadcast(shift, s.Scores()));
   const Value sum = Sum(b, weights, {2}, true);
-  Value used = weights;
+  Value used = weights, seed = b.Constant(DType::Long, 0), offset = seed;
   if (HasDropout(call, 4)) {
-    used = used * DropoutFactors(b, call.RandomState(), call.Number(b, 4, compute), s.Scores());
+    const Value state = RandomStream(b, call).state();
+    used = used * DropoutFactors(b, state, call.Number(b, 4, compute), s.Scores());
+    seed = Half(b, state, 0);
+    offset = Half(b, state, 1);
   }
   // Divided after the product: fewer elements.
   const Value product = MatrixProduct(b, b.Convert(used, type), x.v);
@@ -167,15 +168,14 @@ Values Attention(Builder& b, const OpCall& call) {
   const Value logsumexp = b.Log(sum) + shift;
   Dims row_dims = s.batch;
   row_dims.push_back(s.length);
-  const Value state = call.RandomState();
   return {b.Convert(b.Reshape(out, s.With(s.length, s.value_features)), type),
           b.Reshape(logsumexp, row_dims),
           Value(),
           Value(),
           Value(),
           Value(),
-          Half(b, state, 0),
-          Half(b, state, 1),
+          seed,
+          offset,
           Value()};
 }
 
@@ -254,7 +254,7 @@ OpRows AttentionRows() {
   // A scale is a constant of its model, and a dropout of zero leaves its whole branch away.
   return {
       {"aten::_scaled_dot_product_fused_attention_overrideable", Attention,
-       {.random = true, .static_numbers = 1u << 7, .special_numbers = 1u << 4}},
+       {.random = true, .random_unless_zero = 4, .static_numbers = 1u << 7, .special_numbers = 1u << 4}},
       {"aten::_scaled_dot_product_fused_attention_overrideable_backward", AttentionBackward,
        {.static_numbers = 1u << 16, .special_numbers = 1u << 12}},
   };

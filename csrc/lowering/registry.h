@@ -15,6 +15,7 @@ struct OpRow {
 
   struct Flags {
     bool random = false;       // takes a Philox state
+    int random_unless_zero = -1;  // ... unless this number argument (a dropout probability) is 0
     bool elementwise = false;  // result strides follow the operands', as TensorIterator does
     // Bit i: results are stored channels last when tensor argument i is (rank 4 and 5).
     uint32_t channels_last = 0;
