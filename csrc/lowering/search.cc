@@ -138,8 +138,11 @@ Value IsIn(Builder& b, const OpCall& call) {
 // aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 Value HistC(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
-  const DType type = self.dtype(), compute = AccumulateType(type);
-  CheckDtype(call.name(), type, Accept::kFloat);
+  const DType type = self.dtype();
+  // CPU PyTorch takes floats only; other devices count integers too, in integer arithmetic, and mixture
+  // of experts models rely on it.
+  if (!IsInteger(type)) CheckDtype(call.name(), type, Accept::kFloat);
+  const DType compute = IsInteger(type) ? DType::Long : AccumulateType(type);
   const int64_t bins = call.Int(1);
   TORCH_CHECK(bins > 0, call.name(), ": expected bins > 0, got ", bins);
   const Value x = b.Convert(b.Reshape(self, {self.numel()}), compute);
@@ -153,7 +156,9 @@ Value HistC(Builder& b, const OpCall& call) {
     high = b.Select(same, most, high);
     same = b.Eq(low, high);
   }
-  call.Require(b.And(b.IsFinite(low), b.IsFinite(high)), "expected a finite range");
+  if (IsFloat(compute)) {
+    call.Require(b.And(b.IsFinite(low), b.IsFinite(high)), "expected a finite range");
+  }
   low = b.Select(same, low - 1, low);
   high = b.Select(same, high + 1, high);
   if (x.numel() == 0) return Zeros(b, type, {bins});
