@@ -89,10 +89,9 @@ def _has_other_accelerator() -> bool:
 def _has_tpu(sysfs: Path = Path("/sys/bus/pci/devices")) -> bool:
     for device in sysfs.glob("*"):
         try:
-            vendor = (device / "vendor").read_text().strip()
-            if vendor == _GOOGLE_VENDOR:
-                if (device / "device").read_text().strip() in _TPU_DEVICES:
-                    return True
+            vendor, kind = ((device / name).read_text().strip() for name in ("vendor", "device"))
         except OSError:
             continue
+        if vendor == _GOOGLE_VENDOR and kind in _TPU_DEVICES:
+            return True
     return False

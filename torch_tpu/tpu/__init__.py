@@ -181,7 +181,7 @@ def set_device(device: _Device) -> None:
         _C.set_device(index)
 
 
-class device:  # noqa: N801
+class device:
     """Context manager: the current device is another one inside. ``None`` changes nothing."""
 
     def __init__(self, device: _Device) -> None:
@@ -202,7 +202,7 @@ class device:  # noqa: N801
         _C.set_device(self.prev_idx)
 
 
-class device_of(device):  # noqa: N801
+class device_of(device):
     """Context manager: the current device is that of a tensor or storage, if it is on tpu."""
 
     def __init__(self, obj: Any) -> None:
@@ -263,8 +263,8 @@ class _TpuModule(ModuleType):
     def allow_excess_precision(self, allow: bool) -> None:
         if allow:
             raise NotImplementedError(
-                "torch.tpu.allow_excess_precision: expected False, got True. Results are rounded to "
-                "their dtype after each op, as everywhere in PyTorch"
+                "torch.tpu.allow_excess_precision: expected False, got True. Results are rounded "
+                "to their dtype after each op, as everywhere in PyTorch"
             )
 
     def __dir__(self) -> list[str]:

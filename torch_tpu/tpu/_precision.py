@@ -18,7 +18,7 @@ class Precision(enum.IntEnum):
     """Exact float32 ("highest"). What PyTorch, and so this device, starts with."""
 
 
-class precision(contextlib.ContextDecorator):  # noqa: N801
+class precision(contextlib.ContextDecorator):
     """Context manager and decorator: another precision for this thread and its backward passes.
 
     It goes before ``torch.set_float32_matmul_precision``. A device that has nothing faster than

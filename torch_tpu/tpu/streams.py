@@ -1,8 +1,8 @@
 """Streams and events.
 
-PJRT runs programs in the order in which they need each other's results, so streams neither order nor
-delay anything on the device. What they tell is what to wait for: ``Stream.synchronize`` waits for
-what was launched while the stream was current, and for what the stream was told to wait for.
+PJRT runs programs in the order in which they need each other's results, so streams neither order
+nor delay anything on the device. What they tell is what to wait for: ``Stream.synchronize`` waits
+for what was launched while the stream was current, and for what the stream was told to wait for.
 """
 
 import enum
@@ -51,8 +51,8 @@ class TpuStream(torch.Stream):
     ) -> "TpuStream":
         if pinned is not None and CorePinningMode(pinned) is CorePinningMode.SPARSECORE:
             raise NotImplementedError(
-                "torch.tpu.Stream: expected pinned to be none or tensorcore, got sparsecore, which is "
-                "not offered yet"
+                "torch.tpu.Stream: expected pinned to be none or tensorcore, got sparsecore, "
+                "which is not offered yet"
             )
         if "stream_id" in kwargs:
             return super().__new__(cls, priority=priority, **kwargs)
