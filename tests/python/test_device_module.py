@@ -167,9 +167,9 @@ def test_eager_modes_that_do_not_exist():
 
 def test_blocking_mode_raises_at_the_line_that_failed():
     table, index = torch.ones(3, device="tpu"), torch.tensor([5], device="tpu")
-    with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING):
-        with pytest.raises(IndexError):
-            torch.index_select(table, 0, index)
+    blocking = torch.tpu.EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING
+    with torch.tpu.set_eager_mode(blocking), pytest.raises(IndexError):
+        torch.index_select(table, 0, index)
 
 
 def test_an_index_check_surfaces_when_the_device_is_synchronized():
