@@ -79,7 +79,7 @@ def _has_other_accelerator() -> bool:
     import torch
 
     accelerator = torch._C._accelerator_getAccelerator()
-    if accelerator is None or accelerator.type in (NAME, "privateuseone"):
+    if accelerator is None or accelerator.type == torch._C._get_privateuse1_backend_name():
         return False
     if accelerator.type == "cuda":
         return torch.cuda.device_count() > 0  # unlike is_available, leaves fork() usable

@@ -1,6 +1,8 @@
 #include "eager/stream.h"
 
+#include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
+#include <torch/library.h>
 
 #include <array>
 #include <atomic>
@@ -16,6 +18,9 @@ constexpr c10::DeviceType kTpu = c10::DeviceType::PrivateUse1;
 
 thread_local std::array<int64_t, kMaxDevices> current_streams{};
 std::array<std::atomic<uint32_t>, kMaxDevices> streams_handed_out{};
+
+// A launch holds its buffers until it is done, so there is nothing to remember.
+void RecordStream(at::Tensor& self, c10::Stream stream) { CheckStream(stream); }
 
 }  // namespace
 
@@ -57,5 +62,7 @@ void SynchronizeStream(const c10::Stream& stream) {
   device.work(stream.id()).Wait();
   device.RaiseFailedChecks();
 }
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl("record_stream", &RecordStream); }
 
 }  // namespace torch_tpu::eager

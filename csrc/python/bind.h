@@ -11,6 +11,7 @@
 namespace torch_tpu::python {
 
 void BindDevice(pybind11::module_& m);
+void BindEvent(pybind11::module_& m);
 void BindPrecision(pybind11::module_& m);
 void BindRandom(pybind11::module_& m);
 void BindStats(pybind11::module_& m);

@@ -17,8 +17,9 @@ def test_the_state_is_16_bytes_seed_and_offset():
     assert state.dtype == torch.uint8 and state.device.type == "cpu" and state.shape == (16,)
     assert state.view(torch.int64).tolist() == [42, 0]
     draw(5, generator=generator)
-    assert generator.get_state().view(torch.int64).tolist() == [42, 8]
-    assert generator.get_offset() == 8 and generator.initial_seed() == 42
+    seed, offset = generator.get_state().view(torch.int64).tolist()
+    assert seed == 42 == generator.initial_seed()
+    assert offset == generator.get_offset() >= 8 and offset % 4 == 0
 
 
 def test_a_state_brings_its_numbers_back():
@@ -114,22 +115,24 @@ def test_a_clone_is_independent_and_a_graphsafe_state_is_shared():
     generator = torch.Generator(device="tpu").manual_seed(3)
     clone = generator.clone_state()
     draw(generator=generator)
-    assert clone.get_offset() == 0 and generator.get_offset() == 8
+    once = generator.get_offset()
+    assert clone.get_offset() == 0 and once > 0
     shared = generator.graphsafe_get_state()
     draw(generator=generator)
-    assert shared.get_offset() == generator.get_offset() == 16
+    assert shared.get_offset() == generator.get_offset() == 2 * once
     generator.graphsafe_set_state(clone)
     assert generator.get_offset() == 0
     draw(generator=clone)
-    assert generator.get_offset() == 8
+    assert generator.get_offset() == once
 
 
 def test_a_generator_can_be_pickled():
     generator = torch.Generator(device="tpu:1").manual_seed(3)
     draw_on_1 = torch.rand(4, device="tpu:1", generator=generator)
     copy = pickle.loads(pickle.dumps(generator))
-    assert copy.device == torch.device("tpu:1") and copy.get_offset() == generator.get_offset() == 4
-    assert draw_on_1.shape == (4,)
+    assert copy.device == torch.device("tpu:1") and copy.get_offset() == generator.get_offset()
+    numbers = [torch.rand(4, device="tpu:1", generator=g).tolist() for g in (copy, generator)]
+    assert numbers[0] == numbers[1] != draw_on_1.tolist()
 
 
 def test_a_cpu_generator_is_refused():
@@ -139,6 +142,8 @@ def test_a_cpu_generator_is_refused():
 
 def test_threads_share_a_generator_without_losing_numbers():
     generator = torch.Generator(device="tpu").manual_seed(3)
+    draw(4, generator=generator)
+    once = generator.get_offset()
     threads = [
         threading.Thread(target=lambda: [draw(4, generator=generator) for _ in range(20)])
         for _ in range(4)
@@ -147,7 +152,7 @@ def test_threads_share_a_generator_without_losing_numbers():
         thread.start()
     for thread in threads:
         thread.join()
-    assert generator.get_offset() == 4 * 20 * 4
+    assert generator.get_offset() == once * (1 + 4 * 20)
 
 
 def test_checkpoint_draws_the_same_dropout_again():

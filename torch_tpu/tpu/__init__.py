@@ -228,6 +228,11 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return including_emulation or not get_device_properties().is_stand_in
 
 
+def _get_generator(device: torch.device) -> torch.Generator:
+    """What AOTAutograd asks for a device's default generator."""
+    return random._generator(device)
+
+
 def _hbm_usage_summary() -> str:
     return memory_summary(abbreviated=True)
 
@@ -239,6 +244,11 @@ def _get_local_device_attributes() -> dict[str, Any]:
 
 class _TpuModule(ModuleType):
     """Gives the module attributes that are computed, and may be written."""
+
+    @property
+    def _initialized(self) -> bool:
+        """What torch.utils.checkpoint asks before it keeps the device's random state."""
+        return is_initialized()
 
     @property
     def default_generators(self) -> tuple[torch.Generator, ...]:

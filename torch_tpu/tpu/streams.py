@@ -103,6 +103,10 @@ class TpuEvent(torch.Event):
         device = torch.device("tpu", device_index_of(device))
         return super().__new__(cls, device, enable_timing=enable_timing, blocking=blocking)
 
+    def elapsed_time(self, end_event: torch.Event) -> float:
+        """Milliseconds from the completion of what this event recorded to that of another's."""
+        return _C.elapsed_time(self, end_event)
+
     def __repr__(self) -> str:
         return f"torch.tpu.Event(device={self.device}, event_id={self.event_id:#x})"
 
