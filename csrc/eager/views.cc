@@ -6,6 +6,8 @@
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <torch/library.h>
 
@@ -128,6 +130,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("view", View);
   m.impl("_reshape_alias", ReshapeAlias);
   m.impl("unfold", Unfold);
+  m.impl("view_as_real", at::native::view_as_real);
+  m.impl("view_as_complex", at::native::view_as_complex);
   m.impl("set_.source_Storage", SetWholeStorage);
   m.impl("set_.source_Storage_storage_offset", SetStorage);
   m.impl("set_.source_Tensor", SetTensor);
