@@ -38,7 +38,7 @@ def load() -> bool:
         )
         return False
 
-    from torch_tpu import _C
+    from torch_tpu import _C, _printing
 
     _C.set_plugin_search_dirs([path for path in sys.path if path])
     if taken_by != NAME:
@@ -57,6 +57,7 @@ def load() -> bool:
     backends.__spec__.loader.exec_module(backends)
     setattr(torch.backends, NAME, backends)
     torch.set_autocast_dtype(NAME, torch.bfloat16)
+    _printing.install()
     return True
 
 
