@@ -88,7 +88,14 @@ void WithinDevice(const at::Tensor& dst, const at::Tensor& src) {
       return;
     }
   }
-  RowCall("tpu::identity", dst.device().index()).Tensor(value).RunInto(dst);
+  if (value.scalar_type() == dst.scalar_type()) {
+    RowCall("tpu::identity", dst.device().index()).Tensor(value).RunInto(dst);
+  } else {
+    RowCall("tpu::cast", dst.device().index())
+        .Tensor(value)
+        .Dtype(dst.scalar_type())
+        .RunInto(dst);
+  }
 }
 
 at::Tensor& Copy(at::Tensor& self, const at::Tensor& src, bool non_blocking) {

@@ -5,8 +5,11 @@
 namespace torch_tpu::lowering {
 namespace {
 
-// tpu::identity(Tensor self) -> Tensor: copies and casts go through writes of it.
+// tpu::identity(Tensor self) -> Tensor: copies go through writes of it.
 Value Identity(Builder&, const OpCall& call) { return call.Tensor(0); }
+
+// tpu::cast(Tensor self, ScalarType dtype) -> Tensor: copies to any dtype, as copy_ does.
+Value Cast(Builder& b, const OpCall& call) { return b.Convert(call.Tensor(0), call.Dtype(1)); }
 
 // tpu::resize_storage(Tensor flat, int elements) -> Tensor: the common prefix, zeros after it.
 Value ResizeStorage(Builder& b, const OpCall& call) {
@@ -21,6 +24,7 @@ Value ResizeStorage(Builder& b, const OpCall& call) {
 OpRows InternalRows() {
   return {
       {"tpu::identity", Identity},
+      {"tpu::cast", Cast},
       {"tpu::resize_storage", ResizeStorage},
   };
 }
