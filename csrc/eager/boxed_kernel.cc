@@ -6,6 +6,7 @@
 #include "eager/copy.h"
 #include "eager/generator.h"
 #include "eager/guard.h"
+#include "eager/precision.h"
 #include "eager/row_call.h"
 #include "eager/storage.h"
 #include "eager/stream.h"
@@ -332,6 +333,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
 
   exec::ProgramWriter writer(device);
   writer.Call(*entry.row);
+  PutPrecision(writer, *entry.row);
   std::optional<at::Generator> generator;
   for (size_t i = 0; i < entry.args.size(); ++i) {
     PutArg(writer, entry.args[i], args[i]);

@@ -20,6 +20,7 @@ struct Override : c10::SafePyObject {
 };
 
 std::atomic<bool> ever_overridden{false};  // spares everyone else the lookup
+std::atomic<bool> excess_precision{false};
 
 int OverrideOrNone() {
   if (!ThreadLocalPythonObjects::contains(kKey)) return -1;
@@ -28,20 +29,20 @@ int OverrideOrNone() {
 
 }  // namespace
 
-MatmulPrecision GetMatmulPrecision() {
+hlo::Precision GetMatmulPrecision() {
   if (ever_overridden.load(std::memory_order_relaxed)) {
     const int precision = OverrideOrNone();
-    if (precision >= 0) return static_cast<MatmulPrecision>(precision);
+    if (precision >= 0) return static_cast<hlo::Precision>(precision);
   }
   switch (at::globalContext().float32MatmulPrecision()) {
     case at::Float32MatmulPrecision::MEDIUM:
-      return MatmulPrecision::kDefault;
+      return hlo::Precision::kDefault;
     case at::Float32MatmulPrecision::HIGH:
-      return MatmulPrecision::kHigh;
+      return hlo::Precision::kHigh;
     case at::Float32MatmulPrecision::HIGHEST:
       break;
   }
-  return MatmulPrecision::kHighest;
+  return hlo::Precision::kHighest;
 }
 
 int ExchangeMatmulPrecision(int precision) {
@@ -53,6 +54,18 @@ int ExchangeMatmulPrecision(int precision) {
     ever_overridden = true;
   }
   return before;
+}
+
+void SetExcessPrecision(bool allow) { excess_precision = allow; }
+
+bool GetExcessPrecision() { return excess_precision.load(std::memory_order_relaxed); }
+
+void PutPrecision(exec::ProgramWriter& writer, const lowering::OpRow& row) {
+  if (row.flags.products) {
+    const hlo::Precision precision = GetMatmulPrecision();
+    if (precision != hlo::Precision::kHighest) writer.Precision(precision);
+  }
+  if (GetExcessPrecision()) writer.ExcessPrecision();
 }
 
 }  // namespace torch_tpu::eager

@@ -1,6 +1,7 @@
 #include "eager/row_call.h"
 
 #include "eager/generator.h"
+#include "eager/precision.h"
 #include "eager/storage.h"
 #include "eager/stream.h"
 
@@ -10,6 +11,7 @@ RowCall::RowCall(const char* row, int device) : device_(device), writer_(device)
   const lowering::OpRow* found = lowering::FindRow(row);
   TORCH_INTERNAL_ASSERT(found != nullptr, "no row ", row);
   writer_.Call(*found);
+  PutPrecision(writer_, *found);
 }
 
 RowCall& RowCall::Tensor(const at::Tensor& tensor) {

@@ -17,15 +17,16 @@ namespace torch_tpu::exec {
 namespace {
 
 // Options that make XLA keep PyTorch's values.
-std::string CompileOptionsFor(const pjrt::Client& client) {
+std::string CompileOptionsFor(const pjrt::Client& client, bool excess_precision) {
   pjrt::CompileOptions options;
   if (!GetSettings().fast_math) {
     if (client.platform_name() == "cpu") {
       options.overrides.emplace_back("xla_cpu_enable_fast_min_max", false);
       options.overrides.emplace_back("xla_cpu_enable_fast_math", false);
     }
-    options.overrides.emplace_back("xla_allow_excess_precision", false);
   }
+  options.overrides.emplace_back("xla_allow_excess_precision",
+                                 GetSettings().fast_math || excess_precision);
   return pjrt::Serialize(options);
 }
 
@@ -50,7 +51,9 @@ std::unique_ptr<CompiledProgram> ExecutableCache::Compile(std::string_view key) 
   compiled->program = Lower(key);
   if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
   pjrt::Client& client = Runtime::Get().client();
-  static const std::string options = CompileOptionsFor(client);
+  static const std::string exact = CompileOptionsFor(client, false);
+  static const std::string excess = CompileOptionsFor(client, true);
+  const std::string& options = compiled->program.excess_precision ? excess : exact;
   const auto start = std::chrono::steady_clock::now();
   try {
     compiled->executable =

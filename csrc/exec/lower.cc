@@ -160,6 +160,11 @@ void Decoder::ScanArg(Tag tag, Counted& counted) {
     case Tag::kDefaultDtype:
       Get<DType>();
       return;
+    case Tag::kPrecision:
+      Get<hlo::Precision>();
+      return;
+    case Tag::kExcessPrecision:
+      return;
     case Tag::kStaticNumber:
       at_ += Get<DType>() == DType::ComplexDouble ? 16 : 8;
       return;
@@ -377,6 +382,7 @@ LoweredProgram Decoder::Run() {
       last_op = row.name;
       if (program.name.empty()) program.name = row.name;
       b_.SetLocation(row.name);
+      b_.SetPrecision(hlo::Precision::kHighest);
       std::vector<Arg> args;
       Value state;
       DType default_dtype = DType::Float;
@@ -386,6 +392,10 @@ LoweredProgram Decoder::Run() {
           next_int_ += 2;
         } else if (arg == Tag::kDefaultDtype) {
           default_dtype = Get<DType>();
+        } else if (arg == Tag::kPrecision) {
+          b_.SetPrecision(Get<hlo::Precision>());
+        } else if (arg == Tag::kExcessPrecision) {
+          program.excess_precision = true;
         } else {
           args.push_back(ReadArg(arg));
         }

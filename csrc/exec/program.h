@@ -19,6 +19,7 @@ namespace torch_tpu::exec {
 enum class Tag : uint8_t {
   kEnd, kCall, kNone, kTensor, kWrappedTensor, kTensors, kInt, kInts, kBool, kBools, kDoubles,
   kStaticNumber, kNumber, kNumbers, kDtype, kString, kRandom, kWrite, kLayout, kDefaultDtype,
+  kPrecision, kExcessPrecision,
   // how a tensor is found
   kNewInput, kUnwrittenInput, kOldInput, kOperand,
   // how it lies in its base
@@ -65,6 +66,10 @@ class ProgramWriter {
   void String(std::string_view text);
   void Random(uint64_t seed, uint64_t offset);
   void DefaultDtype(DType dtype) { Put(Tag::kDefaultDtype, dtype); }
+  // Of the products of this call; kHighest where it is not called.
+  void Precision(hlo::Precision precision) { Put(Tag::kPrecision, precision); }
+  // The compiler may keep more digits between ops than their dtype has.
+  void ExcessPrecision() { Put(Tag::kExcessPrecision); }
   // Result `result` of the calls replaces the elements of `view`. An in-place op may only cast where
   // PyTorch's promotion allows it, a copy casts anything.
   enum class Cast : uint8_t { kPromotable, kAny };
@@ -137,6 +142,7 @@ struct LoweredProgram {
     int written_input = -1;
   };
   std::vector<Output> outputs;              // of the executable
+  bool excess_precision = false;
   std::vector<CheckMessage> check_messages;  // the last output is bool[n] when there are any
 };
 

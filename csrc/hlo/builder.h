@@ -76,6 +76,9 @@ struct WindowDims {  // one entry per operand dimension; empty lists mean 1 (0 f
   Dims sizes, strides, base_dilations, window_dilations, padding_low, padding_high;
 };
 
+// Passes over the operands of a float32 product or convolution: kHighest is exact float32.
+enum class Precision : uint8_t { kDefault = 0, kHigh = 1, kHighest = 2 };
+
 class Builder {
  public:
   explicit Builder(std::string module_name = "main");
@@ -91,6 +94,8 @@ class Builder {
   std::string Text() const;
   // Operations emitted from here on carry loc("name").
   void SetLocation(std::string name) { location_ = std::move(name); }
+  // Products and convolutions emitted from here on are as exact as this.
+  void SetPrecision(Precision precision) { precision_ = precision; }
 
   // ---- numbers
   Value Constant(DType dtype, const c10::Scalar& value, IntArrayRef dims = {});
@@ -211,6 +216,7 @@ class Builder {
 
   std::string module_name_;
   std::string location_;
+  Precision precision_ = Precision::kHighest;
   std::deque<Type> types_;  // by value id
   Values parameters_;
   std::vector<std::string> parameter_attributes_;

@@ -33,9 +33,11 @@ std::string PaddingAttr(IntArrayRef low, IntArrayRef high) {
   return fmt::format("dense<[{}]> : tensor<{}x2xi64>", text, low.size());
 }
 
-// float32 products are exact float32 unless a row asks otherwise (PyTorch's "highest").
-constexpr std::string_view kHighest =
-    "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]";
+std::string PrecisionAttr(Precision precision) {
+  constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
+  return fmt::format("precision_config = [#stablehlo<precision {0}>, #stablehlo<precision {0}>]",
+                     kNames[static_cast<size_t>(precision)]);
+}
 
 WindowDims Filled(const WindowDims& w) {
   WindowDims f = w;
@@ -66,8 +68,8 @@ Value Builder::DotGeneral(Value x, Value y, const DotDims& d, DType result) {
                fmt::format("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, "
                            "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "
                            "rhs_contracting_dimensions = {}>, {}",
-                           ListText(d.lhs_batch), ListText(d.rhs_batch),
-                           ListText(d.lhs_contract), ListText(d.rhs_contract), kHighest));
+                           ListText(d.lhs_batch), ListText(d.rhs_batch), ListText(d.lhs_contract),
+                           ListText(d.rhs_contract), PrecisionAttr(precision_)));
 }
 
 Value Builder::Convolution(Value x, Value kernel, const ConvDims& d, DType result) {
@@ -106,7 +108,7 @@ Value Builder::Convolution(Value x, Value kernel, const ConvDims& d, DType resul
           ArrayAttr(d.lhs_dilation), ArrayAttr(d.rhs_dilation), BoolArrayAttr(reversed),
           d.input_batch, d.input_feature, ListText(in), d.kernel_input, d.kernel_output,
           ListText(k), d.output_batch, d.output_feature, ListText(out), d.feature_groups,
-          d.batch_groups, kHighest));
+          d.batch_groups, PrecisionAttr(precision_)));
 }
 
 Values Builder::Reduce(ValueRef xs, ValueRef inits, IntArrayRef dims, const Region& body) {
@@ -132,8 +134,8 @@ Values Builder::ReduceWindow(ValueRef xs, ValueRef inits, const WindowDims& wind
   Dims dims;
   for (int64_t i = 0; i < xs[0].rank(); ++i) {
     const int64_t n = xs[0].dim(i);
-    const int64_t padded = (n == 0 ? 0 : (n - 1) * w.base_dilations[i] + 1) + w.padding_low[i] +
-                           w.padding_high[i];
+    const int64_t padded =
+        (n == 0 ? 0 : (n - 1) * w.base_dilations[i] + 1) + w.padding_low[i] + w.padding_high[i];
     const int64_t span = (w.sizes[i] - 1) * w.window_dilations[i] + 1;
     dims.push_back(padded < span ? 0 : (padded - span) / w.strides[i] + 1);
   }
@@ -141,13 +143,13 @@ Values Builder::ReduceWindow(ValueRef xs, ValueRef inits, const WindowDims& wind
   for (const Value& x : xs) results.push_back({x.dtype(), dims});
   Values operands = xs.vec();
   operands.insert(operands.end(), inits.begin(), inits.end());
-  return Emit("reduce_window", operands, results,
-              fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
-                          "window_dilations = {}, padding = {}",
-                          ArrayAttr(w.sizes), ArrayAttr(w.strides), ArrayAttr(w.base_dilations),
-                          ArrayAttr(w.window_dilations),
-                          PaddingAttr(w.padding_low, w.padding_high)),
-              {RegionText(ScalarPairs(xs), body)});
+  return Emit(
+      "reduce_window", operands, results,
+      fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
+                  "window_dilations = {}, padding = {}",
+                  ArrayAttr(w.sizes), ArrayAttr(w.strides), ArrayAttr(w.base_dilations),
+                  ArrayAttr(w.window_dilations), PaddingAttr(w.padding_low, w.padding_high)),
+      {RegionText(ScalarPairs(xs), body)});
 }
 
 Value Builder::ReduceWindow(std::string_view op, Value x, Value init, const WindowDims& window) {
@@ -158,11 +160,11 @@ Value Builder::SelectAndScatter(Value x, Value source, Value init, const WindowD
                                 const Region& select, const Region& scatter) {
   const WindowDims w = Filled(window);
   const std::vector<Type> pair(2, Type{x.dtype(), {}});
-  return Emit1("select_and_scatter", {x, source, init}, x.type(),
-               fmt::format("window_dimensions = {}, window_strides = {}, padding = {}",
-                           ArrayAttr(w.sizes), ArrayAttr(w.strides),
-                           PaddingAttr(w.padding_low, w.padding_high)),
-               {RegionText(pair, select), RegionText(pair, scatter)});
+  return Emit1(
+      "select_and_scatter", {x, source, init}, x.type(),
+      fmt::format("window_dimensions = {}, window_strides = {}, padding = {}", ArrayAttr(w.sizes),
+                  ArrayAttr(w.strides), PaddingAttr(w.padding_low, w.padding_high)),
+      {RegionText(pair, select), RegionText(pair, scatter)});
 }
 
 Values Builder::Sort(ValueRef xs, int64_t dim, bool stable, const Region& less) {
@@ -171,15 +173,13 @@ Values Builder::Sort(ValueRef xs, int64_t dim, bool stable, const Region& less) 
     results.push_back(x.type());
     for (int side = 0; side < 2; ++side) arguments.push_back({x.dtype(), {}});
   }
-  return Emit("sort", xs, results,
-              fmt::format("dimension = {} : i64, is_stable = {}", dim, stable),
+  return Emit("sort", xs, results, fmt::format("dimension = {} : i64, is_stable = {}", dim, stable),
               {RegionText(arguments, less)});
 }
 
 std::pair<Value, Value> Builder::RngBitGenerator(Value state, DType bits, IntArrayRef dims) {
-  const Values out =
-      Emit("rng_bit_generator", {state}, {state.type(), {bits, Dims(dims)}},
-           "rng_algorithm = #stablehlo<rng_algorithm PHILOX>");
+  const Values out = Emit("rng_bit_generator", {state}, {state.type(), {bits, Dims(dims)}},
+                          "rng_algorithm = #stablehlo<rng_algorithm PHILOX>");
   return {out[0], out[1]};
 }
 
@@ -192,9 +192,9 @@ Value Builder::Fft(Value x, std::string_view kind, IntArrayRef lengths) {
     type.dtype = RealType(type.dtype);
     type.dims.back() = lengths.back();
   }
-  return Emit1("fft", {x}, type,
-               fmt::format("fft_type = #stablehlo<fft_type {}>, fft_length = {}", kind,
-                           ArrayAttr(lengths)));
+  return Emit1(
+      "fft", {x}, type,
+      fmt::format("fft_type = #stablehlo<fft_type {}>, fft_length = {}", kind, ArrayAttr(lengths)));
 }
 
 Value Builder::Cholesky(Value x, bool lower) {
@@ -234,9 +234,9 @@ Values Builder::OptimizationBarrier(ValueRef xs) {
 
 Values Builder::CustomCall(std::string_view target, ValueRef operands, c10::ArrayRef<Type> results,
                            std::string_view backend_config) {
-  return Emit("custom_call", operands, results,
-              fmt::format("call_target_name = \"{}\", backend_config = \"{}\"", target,
-                          backend_config));
+  return Emit(
+      "custom_call", operands, results,
+      fmt::format("call_target_name = \"{}\", backend_config = \"{}\"", target, backend_config));
 }
 
 }  // namespace torch_tpu::hlo

@@ -12,7 +12,12 @@ const OpRows& Rows() {
   static const OpRows rows = [] {
     OpRows all;
     for (const auto& family : kFamilies) {
-      for (const OpRow& row : family()) all.push_back(row);
+      const bool products = family == MatmulRows || family == ConvolutionRows ||
+                            family == AttentionRows || family == LinalgRows;
+      for (OpRow& row : family()) {
+        row.flags.products = products;
+        all.push_back(std::move(row));
+      }
     }
     for (size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<int>(i);
     return all;

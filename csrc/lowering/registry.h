@@ -27,6 +27,9 @@ struct OpRow {
     std::vector<int> mutates = {};
     // For compiled graphs only: eagerly PyTorch's own kernel runs, which minds strides.
     bool graph_only = false;
+    // Multiplies matrices or convolves: the precision of float32 products is part of its key. Set for
+    // whole families by Rows().
+    bool products = false;
   };
 
   OpRow(const char* name, OneResult lower) : name(name), one(lower) {}

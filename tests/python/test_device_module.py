@@ -1,6 +1,7 @@
 """torch.tpu and torch.accelerator: devices, properties, modes, counters."""
 
 import dataclasses
+import re
 import threading
 
 import pytest
@@ -233,11 +234,45 @@ def test_precision_refuses_what_it_does_not_know():
         torch.tpu.precision(7)
 
 
-def test_excess_precision_is_not_on_offer():
+def test_precision_reaches_the_programs(run_python, tmp_path):
+    run_python(
+        """
+        import torch
+        x, w = torch.ones(2, 2, device="tpu"), torch.ones(1, 1, 1, 1, device="tpu")
+        for precision in torch.tpu.Precision:
+            with torch.tpu.precision(precision):
+                assert (x @ x).tolist() == [[2, 2], [2, 2]]
+                torch.nn.functional.conv2d(x[None, None], w)
+                x + 1
+        torch.set_float32_matmul_precision("high")
+        compiles = torch.tpu.stats()["compiles"]
+        x @ x
+        assert torch.tpu.stats()["compiles"] == compiles
+        """,
+        TORCH_TPU_DUMP_PROGRAMS=str(tmp_path),
+    )
+    texts = [path.read_text() for path in sorted(tmp_path.iterdir())]
+    for op in ("dot_general", "convolution"):
+        found = [re.findall(r"precision (\w+)", text) for text in texts if f"stablehlo.{op}" in text]
+        assert found == [["DEFAULT"] * 2, ["HIGH"] * 2, ["HIGHEST"] * 2]
+    assert sum("aten::add.Tensor" in text for text in texts) == 1
+
+
+def test_excess_precision_is_off_until_allowed():
     assert torch.tpu.allow_excess_precision is False
-    torch.tpu.allow_excess_precision = False
-    with pytest.raises(NotImplementedError, match="allow_excess_precision"):
-        torch.tpu.allow_excess_precision = True
+    x = torch.ones(3, 3, device="tpu")
+    x + 1
+    torch.tpu.allow_excess_precision = True
+    try:
+        assert torch.tpu.allow_excess_precision is True
+        torch.tpu.reset_stats()
+        assert (x + 1).tolist() == [[2.0] * 3] * 3
+        assert torch.tpu.stats()["compiles"] == 1  # a program of its own
+    finally:
+        torch.tpu.allow_excess_precision = False
+    torch.tpu.reset_stats()
+    x + 1
+    assert torch.tpu.stats()["compiles"] == 0
 
 
 def test_stats_count_compiles_launches_and_bytes():

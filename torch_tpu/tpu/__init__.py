@@ -266,16 +266,15 @@ class _TpuModule(ModuleType):
 
     @property
     def allow_excess_precision(self) -> bool:
-        """Whether XLA may keep more digits between fused ops than the dtype has: never so far."""
-        return False
+        """Whether the compiler may keep more digits between ops than their dtype has.
+
+        False at first: each op rounds its result. It matters where ops are compiled together.
+        """
+        return _C.excess_precision()
 
     @allow_excess_precision.setter
     def allow_excess_precision(self, allow: bool) -> None:
-        if allow:
-            raise NotImplementedError(
-                "torch.tpu.allow_excess_precision: expected False, got True. Results are rounded "
-                "to their dtype after each op, as everywhere in PyTorch"
-            )
+        _C.set_excess_precision(bool(allow))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *__all__})
