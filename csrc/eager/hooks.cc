@@ -57,6 +57,10 @@ class Hooks final : public at::PrivateUse1HooksInterface {
     return NewGenerator(index < 0 ? CurrentDevice() : index);
   }
 
+  at::Device getDeviceFromPtr(void* data) const override {
+    return {c10::DeviceType::PrivateUse1, static_cast<DeviceIndex>(DeviceOfAddress(data))};
+  }
+
   bool isPinnedPtr(const void* data) const override { return IsPinned(data); }
   c10::Allocator* getPinnedMemoryAllocator() const override { return PinnedAllocator(); }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/EmptyTensor.h>
 #include <c10/util/ScopeExit.h>
+#include <c10/util/flat_hash_map.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -16,10 +17,42 @@ namespace {
 // Hands out addresses that nothing is mapped at. Blocks are powers of two, reused last in first out.
 class AddressSpace {
  public:
-  void* Take(int64_t bytes) {
+  void* Take(int64_t bytes, DeviceStorage* owner) {
     if (bytes == 0) return nullptr;
-    const int order = Order(bytes);
     const std::lock_guard lock(mutex_);
+    void* address = Block(bytes);
+    owners_.emplace(address, owner);
+    return address;
+  }
+
+  void Give(void* address, int64_t bytes) {
+    if (address == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    owners_.erase(address);
+    free_[Order(bytes)].push_back(address);
+  }
+
+  // The storage that starts at the address; nullptr where none does.
+  DeviceStorage* Owner(const void* address) {
+    const std::lock_guard lock(mutex_);
+    const auto found = owners_.find(address);
+    return found == owners_.end() ? nullptr : found->second;
+  }
+  // The storage that the address lies in; nullptr where there is none. Looks at every storage.
+  DeviceStorage* OwnerAround(const void* address) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [start, owner] : owners_) {
+      const auto* first = static_cast<const char*>(start);
+      if (address >= first && address < first + owner->bytes()) return owner;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr uint64_t kBytes = uint64_t{1} << 45;  // 32 TiB of 128
+
+  void* Block(int64_t bytes) {
+    const int order = Order(bytes);
     if (base_ == nullptr) Reserve();
     if (!free_[order].empty()) {
       void* address = free_[order].back();
@@ -34,15 +67,6 @@ class AddressSpace {
     next_ += size;
     return address;
   }
-
-  void Give(void* address, int64_t bytes) {
-    if (address == nullptr) return;
-    const std::lock_guard lock(mutex_);
-    free_[Order(bytes)].push_back(address);
-  }
-
- private:
-  static constexpr uint64_t kBytes = uint64_t{1} << 45;  // 32 TiB of 128
 
   static int Order(int64_t bytes) {
     return std::max(6, 64 - std::countl_zero(static_cast<uint64_t>(bytes) - 1));
@@ -60,6 +84,7 @@ class AddressSpace {
   char* base_ = nullptr;
   uint64_t next_ = 0;
   std::array<std::vector<void*>, 64> free_;
+  ska::flat_hash_map<const void*, DeviceStorage*> owners_;
 };
 
 AddressSpace& Addresses() {
@@ -135,7 +160,14 @@ StorageAllocator& TheAllocator() {
 }
 
 DeviceStorage& ContextOf(const c10::StorageImpl& storage) {
-  return *static_cast<DeviceStorage*>(storage.data_ptr().get_context());
+  const c10::DataPtr& data = storage.data_ptr();
+  if (data.get_deleter() == &DeleteStorage) [[likely]]
+    return *static_cast<DeviceStorage*>(data.get_context());
+  // at::from_blob over a data_ptr() of ours, e.g. where PyTorch writes a storage to a file.
+  DeviceStorage* owner = Addresses().Owner(data.get());
+  TORCH_CHECK(owner != nullptr, "tpu: expected the address of a live storage's first byte, got ",
+              data.get());
+  return *owner;
 }
 
 }  // namespace
@@ -144,8 +176,14 @@ REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, &TheAllocator())
 
 c10::DeviceAllocator* Allocator() { return &TheAllocator(); }
 
+int DeviceOfAddress(const void* address) {
+  const DeviceStorage* owner = Addresses().OwnerAround(address);
+  TORCH_CHECK(owner != nullptr, "tpu: expected an address in a live storage, got ", address);
+  return owner->device();
+}
+
 DeviceStorage::DeviceStorage(int device, int64_t bytes)
-    : device_(device), bytes_(bytes), address_(Addresses().Take(bytes)) {}
+    : device_(device), bytes_(bytes), address_(Addresses().Take(bytes, this)) {}
 
 DeviceStorage::~DeviceStorage() { Addresses().Give(address_, bytes_); }
 

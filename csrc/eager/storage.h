@@ -45,6 +45,9 @@ class DeviceStorage {
 
 c10::DeviceAllocator* Allocator();
 
+// The device that holds the storage around an address; RuntimeError where there is none.
+int DeviceOfAddress(const void* address);
+
 // The device side of a tensor's storage. RuntimeError for a tensor that is not on tpu.
 DeviceStorage& StorageOf(const at::Tensor& tensor);
 

@@ -253,7 +253,9 @@ def test_precision_reaches_the_programs(run_python, tmp_path):
     )
     texts = [path.read_text() for path in sorted(tmp_path.iterdir())]
     for op in ("dot_general", "convolution"):
-        found = [re.findall(r"precision (\w+)", text) for text in texts if f"stablehlo.{op}" in text]
+        found = [
+            re.findall(r"precision (\w+)", text) for text in texts if f"stablehlo.{op}" in text
+        ]
         assert found == [["DEFAULT"] * 2, ["HIGH"] * 2, ["HIGHEST"] * 2]
     assert sum("aten::add.Tensor" in text for text in texts) == 1
 
