@@ -1,6 +1,6 @@
 """Prints device tensors from a host copy, as PyTorch itself does for XLA and MTIA devices.
 
-Formatting runs a dozen small ops on the data; on a compiling device each of them would be a compile.
+Formatting runs a dozen small ops on the data; on a compiling device each would be a compile.
 """
 
 import torch._tensor_str as tensor_str

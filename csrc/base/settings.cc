@@ -40,13 +40,16 @@ const std::vector<SettingRow>& SettingRows() {
   static const std::vector<SettingRow> rows = {
       {"TORCH_TPU_PLATFORM", "string", "auto", "auto|tpu|cpu",
        "Which plugin drives the device: a real TPU when Google PCI devices are present and XLA's "
-       "CPU plugin otherwise (auto), only a real TPU (tpu), or the CPU plugin as a stand-in (cpu)."},
+       "CPU plugin otherwise (auto), only a real TPU (tpu), or the CPU plugin as a stand-in "
+       "(cpu)."},
       {"TORCH_TPU_PJRT_PLUGIN", "string", "", "",
        "Path of any other PJRT plugin library; takes precedence over TORCH_TPU_PLATFORM."},
       {"TORCH_TPU_NUM_DEVICES", "int", "0", "",
        "Number of devices the CPU plugin offers in one process; 0 means one."},
       {"TORCH_TPU_EAGER_MODE", "string", "strict", "strict|blocking",
        "strict launches each op at once, asynchronously; blocking also waits for each op."},
+      {"TORCH_TPU_LAUNCH_BLOCKING", "bool", "0", "0|1",
+       "1 is another way to say TORCH_TPU_EAGER_MODE=blocking."},
       {"TORCH_TPU_CHECK_INDICES", "bool", "1", "0|1",
        "Raise IndexError for out-of-range indices at the next synchronization."},
       {"TORCH_TPU_FALLBACK", "string", "warn", "warn|silent|error",
@@ -71,7 +74,7 @@ const Settings& GetSettings() {
     s.platform = Text("TORCH_TPU_PLATFORM");
     s.plugin_path = Text("TORCH_TPU_PJRT_PLUGIN");
     s.num_devices = Int("TORCH_TPU_NUM_DEVICES");
-    s.eager_mode = Text("TORCH_TPU_EAGER_MODE");
+    s.eager_mode = Bool("TORCH_TPU_LAUNCH_BLOCKING") ? "blocking" : Text("TORCH_TPU_EAGER_MODE");
     s.check_indices = Bool("TORCH_TPU_CHECK_INDICES");
     s.fallback = Text("TORCH_TPU_FALLBACK");
     s.memory_limit = Int("TORCH_TPU_MEMORY_LIMIT");

@@ -63,13 +63,16 @@ def test_devices_come_in_the_number_asked_for(run_python):
     )
 
 
-def test_blocking_mode_can_be_set_from_outside(run_python):
+@pytest.mark.parametrize(
+    "name, value", [("TORCH_TPU_EAGER_MODE", "blocking"), ("TORCH_TPU_LAUNCH_BLOCKING", "1")]
+)
+def test_blocking_mode_can_be_set_from_outside(run_python, name, value):
     run_python(
         """
         import torch
         assert torch.tpu.eager_mode is torch.tpu.EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING
         """,
-        TORCH_TPU_EAGER_MODE="blocking",
+        **{name: value},
     )
 
 
