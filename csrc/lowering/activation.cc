@@ -5,6 +5,7 @@
 
 #include "lowering/combinators.h"
 #include "lowering/families.h"
+#include "lowering/random_stream.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -69,6 +70,26 @@ Value LeakyReluBackward(Builder& b, const OpCall& call) {
   return OnFloats(b, call, {0, 1}, [&](Builder& b, const Values& v) {
     return b.Select(b.Gt(v[1], Zero(b, v[1])), v[0], v[0] * Spread(b, call, 2, v[0]));
   });
+}
+
+// A random slope per negative element, which the noise keeps for the derivative.
+// aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=1/3,
+//     bool training=False, Generator? generator=None) -> Tensor
+// aten::rrelu_with_noise_functional(...) -> (Tensor, Tensor noise_out)
+Values RandomRelu(Builder& b, const OpCall& call) {
+  const DType type = call.Tensor(0).dtype();
+  CheckDtype(call.name(), type, Accept::kFloat);
+  const Value x = b.Convert(call.Tensor(0), AccumulateType(type));
+  const Value low = Spread(b, call, 2, x), high = Spread(b, call, 3, x);
+  const Value positive = b.Gt(x, Zero(b, x));
+  if (!call.Bool(4)) {
+    const Value out = b.Select(positive, x, x * ((low + high) * 0.5));
+    return {b.Convert(out, type), call.Tensor(1)};
+  }
+  RandomStream random(b, call);
+  const Value slope = random.Uniform(x.dtype(), x.dims()) * (high - low) + low;
+  const Value noise = b.Select(b.Le(x, Zero(b, x)), slope, b.ConstantLike(x, 1));
+  return {b.Convert(x * noise, type), b.Convert(noise, call.Tensor(1).dtype())};
 }
 
 // aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor
@@ -150,9 +171,8 @@ Value ShrinkBackward(Builder& b, const OpCall& call) {
 Value Softshrink(Builder& b, const OpCall& call) {
   return OnFloats(b, call, {0}, [&](Builder& b, const Values& v) {
     const Value x = v[0], lambda = Spread(b, call, 1, x);
-    // x * 0 keeps NaN.
-    return b.Select(b.Gt(x, lambda), x - lambda,
-                    b.Select(b.Lt(x, -lambda), x + lambda, x * Zero(b, x)));
+    const Value inside = b.Select(IsNaN(b, x), x, Zero(b, x));
+    return b.Select(b.Gt(x, lambda), x - lambda, b.Select(b.Lt(x, -lambda), x + lambda, inside));
   });
 }
 
@@ -223,7 +243,7 @@ Value LogSigmoidBackward(Builder& b, const OpCall& call) {
 // ---- smooth rectifiers
 
 Value NormalCdf(Builder& b, Value x) {
-  return 0.5 * (1 + b.Unary("chlo.erf", x * std::numbers::sqrt2 * 0.5));
+  return 0.5 * (1 + Erf(b, x * (std::numbers::sqrt2 / 2)));
 }
 
 constexpr double kGeluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
@@ -337,6 +357,8 @@ OpRows ActivationRows() {
       {"aten::threshold_backward", ThresholdBackward, kElementwise},
       {"aten::leaky_relu", LeakyRelu, kElementwise},
       {"aten::leaky_relu_backward", LeakyReluBackward, kElementwise},
+      {"aten::rrelu_with_noise", RandomRelu, {.random = true, .mutates = {1}}},
+      {"aten::rrelu_with_noise_functional", RandomRelu, {.random = true}},
       {"aten::_prelu_kernel", Prelu, kElementwise},
       {"aten::_prelu_kernel_backward", PreluBackward, kElementwise},
       {"aten::hardtanh", Hardtanh, kElementwise},

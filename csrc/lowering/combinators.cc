@@ -131,6 +131,13 @@ Value IotaLike(Builder& b, DType dtype, const Dims& dims, int64_t dim) {
   return b.Iota(dtype, dims, dim);
 }
 
+Value Erf(Builder& b, Value x) {
+  const Value erf = b.Unary("chlo.erf", x);
+  if (x.dtype() != DType::Float) return erf;
+  const Value far = b.Gt(b.Abs(x), b.ConstantLike(x, 3.8325));
+  return b.Select(far, b.Sign(x), erf);
+}
+
 Value IsNaN(Builder& b, Value x) {
   if (IsComplex(x.dtype())) return b.Or(IsNaN(b, b.Real(x)), IsNaN(b, b.Imag(x)));
   if (!IsFloat(x.dtype())) return b.Constant(DType::Bool, false, x.dims());

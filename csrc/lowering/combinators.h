@@ -123,6 +123,9 @@ int64_t CountOver(const Dims& sizes, IntArrayRef dims);
 Value AlongDim(Builder& b, Value vector, int64_t rank, int64_t dim);
 // 0 .. n-1 along `dim` of `dims`.
 Value IotaLike(Builder& b, DType dtype, const Dims& dims, int64_t dim);
+// The error function, exactly 1 and -1 far out: XLA's own stops one step short in float32, which
+// x * (1 + erf(x)) would magnify.
+Value Erf(Builder& b, Value x);
 // Splits of NaN for float types; false constant for others.
 Value IsNaN(Builder& b, Value x);
 

@@ -47,6 +47,7 @@ Value Angle(Builder& b, const OpCall& call) {
 }
 
 // aten::_conj_physical(Tensor self) -> Tensor
+// aten::conj_physical(Tensor self) -> Tensor
 Value Conjugate(Builder& b, const OpCall& call) {
   const Value x = call.Tensor(0);
   return IsComplex(x.dtype()) ? b.Complex(b.Real(x), -b.Imag(x)) : x;
@@ -60,6 +61,7 @@ OpRows ComplexRows() {
       {"aten::polar", Polar, kElementwise},
       {"aten::angle", Angle, kElementwise},
       {"aten::_conj_physical", Conjugate, kElementwise},
+      {"aten::conj_physical", Conjugate, kElementwise},
   };
 }
 

@@ -56,6 +56,20 @@ Value Polygamma(Builder& b, const OpCall& call) {
       Accept::kReal);
 }
 
+// aten::mvlgamma(Tensor self, int p) -> Tensor
+Value MultivariateLogGamma(Builder& b, const OpCall& call) {
+  const int64_t p = call.Int(1);
+  TORCH_CHECK(p >= 1, call.name(), ": expected p >= 1, got ", p);
+  return Elementwise(
+      b, call, {0}, kFloat,
+      [&](Builder& b, const Values& v) {
+        Value sum = b.ConstantLike(v[0], p * (p - 1) * std::log(std::numbers::pi) / 4);
+        for (int64_t i = 0; i < p; ++i) sum = sum + b.Unary("chlo.lgamma", v[0] - i * 0.5);
+        return sum;
+      },
+      Accept::kReal);
+}
+
 // ---- incomplete gamma functions, after Cephes (S. L. Moshier) with Boost's Lanczos sum (J. Maddock)
 
 constexpr int kMaxSteps = 2000;
@@ -181,6 +195,7 @@ OpRows GammaRows() {
       {"aten::lgamma", UnaryOp<"chlo.lgamma", kFloat, kReal>, kElementwise},
       {"aten::digamma", Unary<Digamma, kFloat, kReal>, kElementwise},
       {"aten::polygamma", Polygamma, kElementwise},
+      {"aten::mvlgamma", MultivariateLogGamma, kElementwise},
       {"aten::special_zeta", kZeta, kElementwise},
       {"aten::special_zeta.self_scalar", kZeta, kElementwise},
       {"aten::special_zeta.other_scalar", kZeta, kElementwise},

@@ -149,7 +149,7 @@ OpRows SpecialFunctionRows() {
   constexpr auto kXLogY = Binary<ProductWithLog<Log>, kFloat, kReal>;
   constexpr auto kXLog1pY = Binary<ProductWithLog<Log1p>, kFloat, kReal>;
   return {
-      {"aten::erf", UnaryOp<"chlo.erf", kFloat, kReal>, kElementwise},
+      {"aten::erf", Unary<Erf, kFloat, kReal>, kElementwise},
       {"aten::erfc", UnaryOp<"chlo.erfc", kFloat, kReal>, kElementwise},
       {"aten::erfinv", UnaryOp<"chlo.erf_inv", kFloat, kReal>, kElementwise},
       {"aten::sinc", Unary<Sinc, kFloat>, kElementwise},
