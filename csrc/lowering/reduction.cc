@@ -220,26 +220,6 @@ Value Norm(Builder& b, const OpCall& call, Value x, double p, IntArrayRef dims, 
   return b.Pow(sum, b.ConstantLike(sum, 1 / p));
 }
 
-// aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
-Value Renorm(Builder& b, const OpCall& call) {
-  const Value self = call.Tensor(0);
-  const double p = call.StaticNumber(1).toDouble();
-  CheckDtype(call.name(), self.dtype(), Accept::kFloatOrComplex);
-  TORCH_CHECK(p > 0, call.name(), ": expected p > 0, got ", p);
-  TORCH_CHECK(self.rank() > 1, call.name(), ": expected at least 2 dimensions, got ", self.rank());
-  const int64_t dim = call.Dim(2, self.rank());
-  Dims dims;
-  for (int64_t i = 0; i < self.rank(); ++i) {
-    if (i != dim) dims.push_back(i);
-  }
-  const Value x = b.Convert(self, AccumulateType(self.dtype()));
-  const Value norm = Norm(b, call, x, p, dims, /*keep_dims=*/true);
-  const Value limit = b.Broadcast(call.Number(b, 3, norm.dtype()), norm.dims());
-  const Value factor =
-      b.Select(b.Gt(norm, limit), limit / (norm + 1e-7), b.ConstantLike(norm, 1));
-  return b.Convert(x * b.Broadcast(b.Convert(factor, x.dtype()), x.dims()), self.dtype());
-}
-
 struct NormArgs {
   int ord = 1, dim = -1, keep_dim = -1, dtype = -1;
 };
@@ -308,7 +288,6 @@ OpRows ReductionRows() {
       {"aten::_is_any_true", IsTrue<false>},
       {"aten::count_nonzero", CountNonzero},
       {"aten::count_nonzero.dim_IntList", CountNonzero},
-      {"aten::renorm", Renorm, norm},
       {"aten::linalg_vector_norm", NormDims<true>, norm},
       {"aten::norm.Scalar", NormAll<false>, norm},
       {"aten::norm.ScalarOpt_dtype", NormAll<true>, norm},
