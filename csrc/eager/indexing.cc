@@ -135,6 +135,17 @@ at::Tensor& IndexPut(at::Tensor& self, const OptionalTensors& indices, const at:
   return self;
 }
 
+at::Tensor& IndexPutInPlace(at::Tensor& self, const OptionalTensors& indices,
+                            const at::Tensor& values, bool accumulate) {
+  return IndexPut(self, indices, values, accumulate, /*unsafe=*/false);
+}
+
+at::Tensor IndexPutCopy(const at::Tensor& self, const OptionalTensors& indices,
+                        const at::Tensor& values, bool accumulate) {
+  at::Tensor copy = self.clone(at::MemoryFormat::Preserve);
+  return IndexPut(copy, indices, values, accumulate, /*unsafe=*/false);
+}
+
 at::Tensor MaskedSelect(const at::Tensor& self, const at::Tensor& mask) {
   TORCH_CHECK(mask.scalar_type() == at::kByte || mask.scalar_type() == at::kBool,
               "masked_select: expected BoolTensor for mask");
@@ -174,6 +185,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("index.Tensor", Index);
   m.impl("index.Tensor_out", IndexOut);
   m.impl("_index_put_impl_", IndexPut);
+  m.impl("index_put_", IndexPutInPlace);
+  m.impl("index_put", IndexPutCopy);
   m.impl("masked_select", MaskedSelect);
   m.impl("masked_select.out", MaskedSelectOut);
   m.impl("equal", Equal);

@@ -39,6 +39,7 @@ OpRows OptimizerRows();
 OpRows PaddingRows();
 OpRows PoolingRows();
 OpRows RandomRows();
+OpRows RecurrentRows();
 OpRows ReductionRows();
 OpRows SamplingRows();
 OpRows ScanRows();
@@ -89,6 +90,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     PaddingRows,
     PoolingRows,
     RandomRows,
+    RecurrentRows,
     ReductionRows,
     SamplingRows,
     ScanRows,

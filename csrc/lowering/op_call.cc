@@ -149,6 +149,8 @@ DType PromotionState::Result(DType default_dtype) const {
   auto combine = [&](std::optional<DType> higher, std::optional<DType> lower) {
     if (!higher) return lower;
     if (!lower || category(*higher) >= category(*lower)) return higher;
+    // A float keeps its width: float64 with a complex number is complex128, float16 is complex32.
+    if (IsFloat(*higher)) return std::optional<DType>(c10::toComplexType(*higher));
     return std::optional<DType>(c10::promoteTypes(*higher, *lower));
   };
   std::optional<DType> numbers = number;
