@@ -31,9 +31,9 @@ ClassTarget TargetOf(Builder& b, const OpCall& call, Value self, Value target,
   TORCH_CHECK(IsFloat(self.dtype()), call.name(), ": expected floating point scores, got ",
               DTypeName(self.dtype()));
   ClassTarget c;
-  c.single = self.rank() == 1;
-  TORCH_CHECK(self.rank() >= 1, call.name(), ": expected scores of 1 or more dimensions, got 0");
+  c.single = self.rank() <= 1;
   Dims dims = self.dims();
+  if (dims.empty()) dims.push_back(1);
   if (c.single) dims.insert(dims.begin(), 1);
   c.slots = dims;
   c.slots.erase(c.slots.begin() + 1);
@@ -91,11 +91,16 @@ Dims Every(Value x) {
   return dims;
 }
 
+void CheckScores(const OpCall& call, Value self) {
+  TORCH_CHECK(self.rank() >= 1, call.name(), ": expected scores of 1 or more dimensions, got 0");
+}
+
 // aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction,
 //     SymInt ignore_index) -> (Tensor output, Tensor total_weight)
 // aten::nll_loss2d_forward(...)
 Values NllLoss(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
+  CheckScores(call, self);
   const ClassTarget c = TargetOf(b, call, self, call.Tensor(1), call.Int(4));
   const Value weights = TargetWeights(b, call, 2, c);
   const Value loss = b.Select(c.ignored, Zeros(b, c.compute, c.slots), -(weights * Picked(b, c)));
@@ -113,6 +118,7 @@ Values NllLoss(Builder& b, const OpCall& call) {
 // aten::nll_loss2d_backward(...)
 Value NllLossBackward(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(1);
+  CheckScores(call, self);
   const ClassTarget c = TargetOf(b, call, self, call.Tensor(2), call.Int(5));
   Value grad = b.Convert(call.Tensor(0), c.compute);
   if (call.Int(4) == kReductionMean) grad = grad / b.Convert(call.Tensor(6), c.compute);
@@ -136,7 +142,7 @@ Value Hinges(Builder& b, const ClassTarget& c, Value margin) {
 
 ClassTarget MarginTarget(Builder& b, const OpCall& call, Value self, Value target, int64_t p) {
   TORCH_CHECK(p == 1 || p == 2, call.name(), ": expected p to be 1 or 2, got ", p);
-  TORCH_CHECK(self.rank() >= 1 && self.rank() <= 2 && self.numel() > 0, call.name(),
+  TORCH_CHECK(self.rank() <= 2 && self.numel() > 0, call.name(),
               ": expected a non-empty vector or matrix, got shape ", ToString(self.dims()));
   return TargetOf(b, call, self, target, std::nullopt);
 }

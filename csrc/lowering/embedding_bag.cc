@@ -157,13 +157,21 @@ Value BagGradient(Builder& b, const OpCall& call, Value offset2bag, Value bag_si
   return b.Convert(TableGradient(b, index, rows, num_weights, padding, scale_by_frequency), type);
 }
 
+// CPU PyTorch's forward leaves offset2bag out where its fast path has no use for it.
+Value OffsetToBag(Builder& b, const OpCall& call, Value indices, Value offsets, Value offset2bag) {
+  if (offset2bag.numel() == indices.numel()) return offset2bag;
+  return BagOfPosition(b, call, offsets, indices.numel());
+}
+
 // aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag,
 //     Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode,
 //     bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 Value EmbeddingBagBackward(Builder& b, const OpCall& call) {
   TORCH_CHECK_NOT_IMPLEMENTED(!call.Bool(9), call.name(),
                               ": expected sparse=False, got True: tpu has no sparse tensors");
-  return BagGradient(b, call, call.Tensor(3), call.Tensor(4), call.Tensor(5), 6, call.Int(8),
+  const Value offset2bag =
+      OffsetToBag(b, call, call.Tensor(1), call.Tensor(2), call.Tensor(3));
+  return BagGradient(b, call, offset2bag, call.Tensor(4), call.Tensor(5), 6, call.Int(8),
                      call.TensorOrUndefined(10), call.Bool(7), call.Int(11));
 }
 
@@ -179,7 +187,7 @@ Value EmbeddingBagDenseBackward(Builder& b, const OpCall& call) {
 //     Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor
 Value SampleWeightsBackward(Builder& b, const OpCall& call) {
   const Value grad = call.Tensor(0), weight = call.Tensor(1), indices = call.Tensor(2);
-  const Value offset2bag = call.Tensor(4);
+  const Value offset2bag = OffsetToBag(b, call, indices, call.Tensor(3), call.Tensor(4));
   TORCH_CHECK(call.Int(5) == kSum, call.name(), ": expected mode 'sum' with per_sample_weights");
   const DType compute = AccumulateType(grad.dtype());
   const int64_t count = indices.numel(), bags = grad.dim(0);
