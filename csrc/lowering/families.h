@@ -6,9 +6,9 @@
 namespace torch_tpu::lowering {
 
 OpRows ActivationRows();
+OpRows AdaptivePoolingRows();
 OpRows AmpRows();
 OpRows ArithmeticRows();
-OpRows AdaptivePoolingRows();
 OpRows AttentionRows();
 OpRows BatchNormRows();
 OpRows BesselRows();
@@ -17,8 +17,8 @@ OpRows ClassLossRows();
 OpRows ComparisonRows();
 OpRows ComplexRows();
 OpRows ConvolutionRows();
-OpRows DistanceRows();
 OpRows DataDependentRows();
+OpRows DistanceRows();
 OpRows ElementwiseRows();
 OpRows EmbeddingBagRows();
 OpRows EmbeddingRows();
@@ -26,8 +26,9 @@ OpRows ExtremumRows();
 OpRows FactoryRows();
 OpRows FftRows();
 OpRows ForeachRows();
-OpRows GridSampleRows();
 OpRows GammaRows();
+OpRows GridSampleRows();
+OpRows GroupedMatmulRows();
 OpRows IndexRows();
 OpRows InternalRows();
 OpRows InterpolationRows();
@@ -49,17 +50,17 @@ OpRows SignalWindowRows();
 OpRows SoftmaxRows();
 OpRows SortRows();
 OpRows SpecialFunctionRows();
-OpRows ViewCopyRows();
 OpRows UnfoldRows();
+OpRows ViewCopyRows();
 OpRows ViewRows();
 OpRows ViewWriteRows();
 
 inline constexpr OpRows (*kFamilies[])() = {
     // clang-format off
     ActivationRows,
+    AdaptivePoolingRows,
     AmpRows,
     ArithmeticRows,
-    AdaptivePoolingRows,
     AttentionRows,
     BatchNormRows,
     BesselRows,
@@ -68,8 +69,8 @@ inline constexpr OpRows (*kFamilies[])() = {
     ComparisonRows,
     ComplexRows,
     ConvolutionRows,
-    DistanceRows,
     DataDependentRows,
+    DistanceRows,
     ElementwiseRows,
     EmbeddingBagRows,
     EmbeddingRows,
@@ -77,8 +78,9 @@ inline constexpr OpRows (*kFamilies[])() = {
     FactoryRows,
     FftRows,
     ForeachRows,
-    GridSampleRows,
     GammaRows,
+    GridSampleRows,
+    GroupedMatmulRows,
     IndexRows,
     InternalRows,
     InterpolationRows,
@@ -100,8 +102,8 @@ inline constexpr OpRows (*kFamilies[])() = {
     SoftmaxRows,
     SortRows,
     SpecialFunctionRows,
-    ViewCopyRows,
     UnfoldRows,
+    ViewCopyRows,
     ViewRows,
     ViewWriteRows,
     // clang-format on
