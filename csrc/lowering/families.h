@@ -19,6 +19,8 @@ OpRows ComplexRows();
 OpRows ConvolutionRows();
 OpRows DataDependentRows();
 OpRows DistanceRows();
+OpRows DistributionGradRows();
+OpRows DistributionRows();
 OpRows ElementwiseRows();
 OpRows EmbeddingBagRows();
 OpRows EmbeddingRows();
@@ -71,6 +73,8 @@ inline constexpr OpRows (*kFamilies[])() = {
     ConvolutionRows,
     DataDependentRows,
     DistanceRows,
+    DistributionGradRows,
+    DistributionRows,
     ElementwiseRows,
     EmbeddingBagRows,
     EmbeddingRows,

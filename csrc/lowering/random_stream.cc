@@ -8,7 +8,7 @@
 namespace torch_tpu::lowering {
 
 RandomStream::RandomStream(Builder& b, const OpCall& call) : b_(b), state_(call.RandomState()) {
-  state_ = Bits(DType::UInt64, {2});
+  state_ = Fork();
 }
 
 Value RandomStream::Bits(DType type, IntArrayRef dims) {

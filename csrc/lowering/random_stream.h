@@ -9,9 +9,11 @@ namespace torch_tpu::lowering {
 class RandomStream {
  public:
   RandomStream(Builder& b, const OpCall& call);
-  // Goes on from a state carried through a loop.
+  // Goes on from a state carried through a loop, which starts as the parent's Fork().
   RandomStream(Builder& b, Value state) : b_(b), state_(state) {}
   Value state() const { return state_; }
+  // The state of a stream that shares nothing with this one.
+  Value Fork() { return Bits(DType::UInt64, {2}); }
 
   // UInt32 or UInt64.
   Value Bits(DType type, IntArrayRef dims);
