@@ -145,9 +145,11 @@ void PutArg(exec::ProgramWriter& writer, const ArgPlan& plan, const IValue& valu
       }
       return;
     }
-    case Kind::kInt:
-      return writer.Int(value.isInt() ? value.toInt()
-                                      : value.toSymInt().guard_int(__FILE__, __LINE__));
+    case Kind::kInt: {
+      const int64_t number =
+          value.isInt() ? value.toInt() : value.toSymInt().guard_int(__FILE__, __LINE__);
+      return plan.is_offset ? writer.Number(number, /*is_static=*/false) : writer.Int(number);
+    }
     case Kind::kInts:
       return writer.Ints(IntList(value));
     case Kind::kBool:
@@ -304,6 +306,7 @@ OpEntry::OpEntry(const lowering::OpRow* row, Variant variant, const c10::Functio
     ArgPlan plan;
     plan.kind = KindOf(arg.real_type());
     if (arg.name() == "pin_memory") plan.kind = Kind::kIgnored;
+    plan.is_offset = i < 32 && (row->flags.offsets >> i & 1);
     plan.always_static = i < 32 && (row->flags.static_numbers >> i & 1);
     plan.static_if_special = i < 32 && (row->flags.special_numbers >> i & 1);
     if (plan.kind == Kind::kNumber && arg.default_value() && arg.default_value()->isScalar()) {

@@ -18,6 +18,7 @@ struct ArgPlan {
   };
   Kind kind = Kind::kIgnored;
   bool always_static = false;   // numbers: the row says so
+  bool is_offset = false;       // ints: a run-time operand
   bool static_if_special = false;
   std::optional<c10::Scalar> default_number;
 };

@@ -309,15 +309,18 @@ Value IndexFillTensor(Builder& b, const OpCall& call) {
   return FillSlices(b, call, b.Convert(value, call.Tensor(0).dtype()));
 }
 
+// Eagerly, masks become positions first (eager/indexing.cc).
+const OpRow::Flags kGraphOnly = {.graph_only = true};
+
 }  // namespace
 
 OpRows IndexRows() {
   return {
       {"aten::index.Tensor", Index},
-      {"aten::_unsafe_index.Tensor", Index},
-      {"aten::index_put", IndexPut},
-      {"aten::_index_put_impl", IndexPut},
-      {"aten::_unsafe_index_put", IndexPut},
+      {"aten::_unsafe_index.Tensor", Index, kGraphOnly},
+      {"aten::index_put", IndexPut, kGraphOnly},
+      {"aten::_index_put_impl", IndexPut, kGraphOnly},
+      {"aten::_unsafe_index_put", IndexPut, kGraphOnly},
       {"aten::_unsafe_masked_index", UnsafeMaskedIndex},
       {"aten::_unsafe_masked_index_put_accumulate", UnsafeMaskedIndexPutAccumulate},
       {"aten::index_select", IndexSelect},

@@ -28,6 +28,11 @@ const hlo::Values& OpCall::Tensors(int i) const {
 
 int64_t OpCall::Int(int i) const { return Expect(*this, i, Arg::Kind::kInt).integer; }
 
+hlo::Value OpCall::Offset(hlo::Builder& b, int i) const {
+  if (arg(i).kind == Arg::Kind::kInt) return b.Constant(DType::Long, Int(i));
+  return Number(b, i, DType::Long);
+}
+
 Dims OpCall::Ints(int i) const {
   if (arg(i).kind == Arg::Kind::kInt) return {arg(i).integer};
   return Expect(*this, i, Arg::Kind::kInts).integers;

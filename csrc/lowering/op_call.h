@@ -52,6 +52,8 @@ class OpCall {
   const hlo::Values& Tensors(int i) const;
   int64_t Int(int i) const;
   int64_t IntOr(int i, int64_t otherwise) const { return IsNone(i) ? otherwise : Int(i); }
+  // An int argument that shapes nothing, as a 0-d int64 value (a row's `offsets`).
+  hlo::Value Offset(hlo::Builder& b, int i) const;
   // A dimension argument, wrapped into [0, rank); IndexError when out of range.
   int64_t Dim(int i, int64_t rank) const { return WrapDim(Int(i), rank); }
   Dims Ints(int i) const;  // an int argument gives one entry

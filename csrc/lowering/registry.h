@@ -23,6 +23,8 @@ struct OpRow {
     uint32_t static_numbers = 0;
     // Bit i: argument i is static when it is a Python int or one of -2, -1, -0.5, 0, 0.5, 1, 2, 3.
     uint32_t special_numbers = 0;
+    // Bit i: int argument i is an offset that shapes nothing: an operand at run time (OpCall::Offset).
+    uint32_t offsets = 0;
     // The last results replace these arguments (statistics that an op updates without saying so).
     std::vector<int> mutates = {};
     // For compiled graphs only: eagerly PyTorch's own kernel runs, which minds strides.

@@ -108,8 +108,7 @@ Value Multinomial(Builder& b, const OpCall& call) {
   } else if (replacement) {
     drawn = DrawWithReplacement(b, random, weights, samples);
   } else {
-    const Sorted order = SortAlong(b, Race(b, random, weights), 1, /*descending=*/true);
-    drawn = b.SliceDim(order.indices, 1, 0, samples);
+    drawn = TopAlong(b, Race(b, random, weights), 1, samples, /*descending=*/true).indices;
   }
   return b.Reshape(b.Convert(drawn, DType::Long), result);
 }

@@ -2,6 +2,8 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "lowering/families.h"
 #include "lowering/indexing.h"
@@ -25,6 +27,33 @@ Sorted SortAlong(Builder& b, Value x, int64_t dim, bool descending) {
     return {Before(b, v[0], v[1], descending)};
   });
   return {b.Convert(sorted[0], x.dtype()), sorted[1]};
+}
+
+Sorted TopAlong(Builder& b, Value x, int64_t dim, int64_t k, bool descending) {
+  const DType type = x.dtype();
+  const bool exact_in_float32 =
+      IsFloat(type) ? type != DType::Double : c10::elementSize(type) <= 2;
+  if (!exact_in_float32 || k == 0 || k == x.dim(dim)) {
+    const Sorted s = SortAlong(b, x, dim, descending);
+    return {b.SliceDim(s.values, dim, 0, k), b.SliceDim(s.indices, dim, 0, k)};
+  }
+  // chlo.top_k takes the largest by total order: one zero, and NaN above or below everything.
+  Value key = b.Convert(x, DType::Float);
+  const Value nan = b.Ne(key, key), zero = b.ConstantLike(key, 0);
+  if (!descending) key = -key;
+  key = b.Select(b.Eq(key, zero), zero, key);
+  const double quiet = std::numeric_limits<double>::quiet_NaN();
+  key = b.Select(nan, b.ConstantLike(key, descending ? quiet : -quiet), key);
+  Dims to_last(x.rank());  // its own inverse
+  std::iota(to_last.begin(), to_last.end(), 0);
+  std::swap(to_last[dim], to_last.back());
+  key = b.Transpose(key, to_last);
+  Dims dims = key.dims();
+  dims.back() = k;
+  const std::vector<hlo::Type> types = {{DType::Float, dims}, {DType::Int, dims}};
+  const Value top = b.Raw("chlo.top_k", {key}, types, "k = " + std::to_string(k) + " : i64")[1];
+  const Value indices = b.Transpose(top, to_last);
+  return {GatherAlong(b, x, dim, indices), indices};
 }
 
 void CheckOrdered(const OpCall& call, DType dtype) {
@@ -60,8 +89,8 @@ Values TopK(Builder& b, const OpCall& call) {
   const int64_t n = self.rank() == 0 ? 1 : self.dim(dim);
   TORCH_CHECK(k >= 0 && k <= n, call.name(), ": expected k in [0, ", n, "], got ", k);
   if (self.rank() == 0) return {self, b.Constant(DType::Long, 0)};
-  const Sorted s = SortAlong(b, self, dim, call.Bool(3));
-  return {b.SliceDim(s.values, dim, 0, k), Long(b, b.SliceDim(s.indices, dim, 0, k))};
+  const Sorted s = TopAlong(b, self, dim, k, call.Bool(3));
+  return {s.values, Long(b, s.indices)};
 }
 
 // One element of each sorted slice: its value and index, with the dimension dropped or kept as 1.

@@ -16,6 +16,9 @@ struct Sorted {
 // A stable sort along `dim`, and where each element came from.
 Sorted SortAlong(Builder& b, Value x, int64_t dim, bool descending);
 
+// The first `k` of that order, without sorting the rest where the device can do so.
+Sorted TopAlong(Builder& b, Value x, int64_t dim, int64_t k, bool descending);
+
 // RuntimeError for types that have no order.
 void CheckOrdered(const OpCall& call, DType dtype);
 

@@ -177,8 +177,9 @@ Value Triangle(Builder& b, const OpCall& call) {
               ToString(self.dims()));
   const Dims last = {self.dim(-2), self.dim(-1)};
   const Value row = b.Iota(DType::Int, last, 0), column = b.Iota(DType::Int, last, 1);
-  const int64_t diagonal = std::clamp<int64_t>(call.Int(1), -last[0] - 1, last[1] + 1);
-  const Value edge = row + b.ConstantLike(row, diagonal);
+  const Value diagonal = b.Clamp(b.Constant(DType::Long, -last[0] - 1), call.Offset(b, 1),
+                                 b.Constant(DType::Long, last[1] + 1));
+  const Value edge = row + b.Broadcast(b.Convert(diagonal, DType::Int), last);
   const Value keep = lower ? b.Le(column, edge) : b.Ge(column, edge);
   return b.Select(b.Broadcast(keep, self.dims()), self, b.ConstantLike(self, 0));
 }
@@ -254,8 +255,9 @@ OpRows ViewRows() {
       {"aten::flip", Flip},
       {"aten::roll", Roll},
       {"aten::rot90", Rot90},
-      {"aten::tril", Triangle<true>},
-      {"aten::triu", Triangle<false>},
+      // A causal mask's diagonal moves with every token that is generated.
+      {"aten::tril", Triangle<true>, {.offsets = 0b10}},
+      {"aten::triu", Triangle<false>, {.offsets = 0b10}},
       {"aten::block_diag", BlockDiag},
       {"aten::tril_indices", TriangleIndices<true>},
       {"aten::triu_indices", TriangleIndices<false>},

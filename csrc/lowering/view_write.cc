@@ -31,14 +31,22 @@ Value PlaceSlice(Builder& b, Value base, Value source, const SliceBounds& s) {
   return b.Select(b.BroadcastInDim(filled, base.dims(), {s.dim}), spread, base);
 }
 
-// The gradient of a slice: `grad` among zeros.
-Value PadSlice(Builder& b, Value grad, const Dims& sizes, const SliceBounds& s) {
+// The gradient of a slice: `grad` among zeros, from `start` (0-d int64) on.
+Value PadSlice(Builder& b, Value grad, const Dims& sizes, int64_t dim, Value start, int64_t step) {
   if (grad.numel() == 0) return Zeros(b, grad.dtype(), sizes);
-  Dims low(sizes.size(), 0), high(sizes.size(), 0), interior(sizes.size(), 0);
-  low[s.dim] = s.start;
-  interior[s.dim] = s.step - 1;
-  high[s.dim] = sizes[s.dim] - s.start - ((grad.dim(s.dim) - 1) * s.step + 1);
-  return b.Pad(grad, b.Constant(grad.dtype(), 0), low, high, interior);
+  const Dims none(sizes.size(), 0);
+  Dims interior = none;
+  interior[dim] = step - 1;
+  const Value spread = b.Pad(grad, b.Constant(grad.dtype(), 0), none, none, interior);
+  Values starts(sizes.size(), b.Constant(DType::Long, 0));
+  starts[dim] = start;
+  return b.DynamicUpdateSlice(Zeros(b, grad.dtype(), sizes), spread, starts);
+}
+
+// A start or index as Python counts: from the end where it is negative, inside [0, size].
+Value FromEnd(Builder& b, Value place, int64_t size) {
+  const Value zero = b.Constant(DType::Long, 0), end = b.Constant(DType::Long, size);
+  return b.Clamp(zero, b.Select(b.Lt(place, zero), place + end, place), end);
 }
 
 Dims SliceSizes(Dims sizes, const SliceBounds& s) {
@@ -66,8 +74,11 @@ Value SliceScatter(Builder& b, const OpCall& call) {
 Value SliceBackward(Builder& b, const OpCall& call) {
   const Value grad = call.Tensor(0);
   const Dims sizes = call.Ints(1);
-  const SliceBounds s = ReadSlice(call, 2, sizes);
-  return PadSlice(b, Fit(b, call, grad, SliceSizes(sizes, s), grad.dtype()), sizes, s);
+  const int64_t dim = call.Dim(2, static_cast<int64_t>(sizes.size())), step = call.Int(5);
+  Dims expected = sizes;
+  if (grad.rank() > dim) expected[dim] = grad.dim(dim);
+  return PadSlice(b, Fit(b, call, grad, expected, grad.dtype()), sizes, dim,
+                  FromEnd(b, call.Offset(b, 3), sizes[dim]), step);
 }
 
 Dims WithOne(Dims dims, int64_t dim) {
@@ -92,9 +103,10 @@ Value SelectScatter(Builder& b, const OpCall& call) {
 Value SelectBackward(Builder& b, const OpCall& call) {
   const Value grad = call.Tensor(0);
   const Dims sizes = call.Ints(1);
-  const SliceBounds s = ReadSelect(call, 2, 3, sizes);
-  const Value source = Fit(b, call, grad, Without(sizes, s.dim), grad.dtype());
-  return PadSlice(b, b.Reshape(source, WithOne(source.dims(), s.dim)), sizes, s);
+  const int64_t dim = call.Dim(2, static_cast<int64_t>(sizes.size()));
+  const Value source = Fit(b, call, grad, Without(sizes, dim), grad.dtype());
+  return PadSlice(b, b.Reshape(source, WithOne(source.dims(), dim)), sizes, dim,
+                  FromEnd(b, call.Offset(b, 3), sizes[dim]), 1);
 }
 
 // The last dimension of `source` along the diagonal; everywhere else `base`.
@@ -167,9 +179,9 @@ Value DiagEmbed(Builder& b, const OpCall& call) {
 OpRows ViewWriteRows() {
   return {
       {"aten::slice_scatter", SliceScatter},
-      {"aten::slice_backward", SliceBackward},
+      {"aten::slice_backward", SliceBackward, {.offsets = 0b11000}},
       {"aten::select_scatter", SelectScatter},
-      {"aten::select_backward", SelectBackward},
+      {"aten::select_backward", SelectBackward, {.offsets = 0b1000}},
       {"aten::diagonal_scatter", DiagonalScatter},
       {"aten::diagonal_backward", DiagonalBackward},
       {"aten::diag_embed", DiagEmbed},
