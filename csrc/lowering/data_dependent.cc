@@ -52,7 +52,8 @@ Value NonzeroStatic(Builder& b, const OpCall& call) {
   const int64_t n = places.numel();
   places = size <= n ? b.SliceDim(places, 0, 0, size)
                      : b.Pad(places, b.Constant(DType::Int, 0), {0}, {size - n});
-  const Value valid = b.Lt(b.Iota(DType::Int, fill.dims(), 0), b.Broadcast(kept.count, fill.dims()));
+  const Value valid =
+      b.Lt(b.Iota(DType::Int, fill.dims(), 0), b.Broadcast(kept.count, fill.dims()));
   return b.Select(valid, Coordinates(b, places, self.dims()), fill);
 }
 
@@ -105,19 +106,21 @@ Value StartsFrom(Builder& b, Value same) {
 }
 
 // Values, inverse, counts (both int64) and the number of groups of `x` along `dim`.
-Values UniqueFrom(Builder& b, Value x, int64_t dim, const Groups& groups, const Dims& inverse_dims) {
+Values UniqueFrom(Builder& b, Value x, int64_t dim, const Groups& groups,
+                  const Dims& inverse_dims) {
   const int64_t n = groups.starts.numel();
   const Value group = RunningSum(b, b.Convert(groups.starts, DType::Int), 0) - 1;
   const Compaction firsts = Compact(b, groups.starts);
   Value inverse = group, first = firsts.positions;
   if (groups.origin.defined()) {
-    inverse = ScatterSlices(b, Zeros(b, DType::Int, {n}), 0, groups.origin, group,
-                            Combine::kReplace);
+    inverse =
+        ScatterSlices(b, Zeros(b, DType::Int, {n}), 0, groups.origin, group, Combine::kReplace);
     first = TakeAlong(b, groups.origin, 0, firsts.positions);
   }
   // A group ends where the next one starts; the last one at n.
   const Value place = b.Iota(DType::Int, {n}, 0);
-  const Value next = b.Pad(b.SliceDim(firsts.positions, 0, 1, n), b.Constant(DType::Int, 0), {0}, {1});
+  const Value next =
+      b.Pad(b.SliceDim(firsts.positions, 0, 1, n), b.Constant(DType::Int, 0), {0}, {1});
   const Value is_last = b.Ge(place + 1, b.Broadcast(firsts.count, {n}));
   const Value end = b.Select(is_last, b.ConstantLike(next, n), next);
   return {TakeAlong(b, x, dim, first), b.Reshape(b.Convert(inverse, DType::Long), inverse_dims),
@@ -131,12 +134,11 @@ Value LexicographicOrder(Builder& b, Value rows) {
       {b.Constant(DType::Int, m - 1), b.Iota(DType::Int, {n}, 0), rows},
       [](Builder& b, hlo::ValueRef s) -> Values { return {b.Ge(s[0], b.ConstantLike(s[0], 0))}; },
       [n](Builder& b, hlo::ValueRef s) -> Values {
-        const Value column = b.Reshape(
-            b.DynamicSlice(s[2], {b.Constant(DType::Int, 0), s[0]}, {n, 1}), {n});
-        const Values sorted = b.Sort({TakeAlong(b, column, 0, s[1]), s[1]}, 0, true,
-                                     [](Builder& b, hlo::ValueRef v) -> Values {
-                                       return {Before(b, v[0], v[1], false)};
-                                     });
+        const Value column =
+            b.Reshape(b.DynamicSlice(s[2], {b.Constant(DType::Int, 0), s[0]}, {n, 1}), {n});
+        const Values sorted = b.Sort(
+            {TakeAlong(b, column, 0, s[1]), s[1]}, 0, true,
+            [](Builder& b, hlo::ValueRef v) -> Values { return {Before(b, v[0], v[1], false)}; });
         return {s[0] - 1, sorted[1], s[2]};
       });
   return ordered[1];
@@ -144,8 +146,8 @@ Value LexicographicOrder(Builder& b, Value rows) {
 
 // tpu::unique_padded(Tensor self, int? dim, bool consecutive)
 //   -> (Tensor values, Tensor inverse, Tensor counts, Tensor count)
-// Without a dim the elements of the flattened tensor, otherwise slices along it; sorted, or in order
-// with only neighbours compared. NaN equals nothing.
+// Without a dim the elements of the flattened tensor, otherwise slices along it; sorted, or in
+// order with only neighbours compared. NaN equals nothing.
 Values UniquePadded(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   CheckDtype("unique", self.dtype(), Accept::kReal);

@@ -1,5 +1,6 @@
 // Samplers that reject and try again: gamma, Dirichlet, Poisson, binomial. All elements run in one
-// loop until the last one is accepted. They compute in float64: their tests compare large logarithms.
+// loop until the last one is accepted. They compute in float64: their tests compare large
+// logarithms.
 #include <c10/util/Exception.h>
 
 #include <functional>
@@ -25,8 +26,7 @@ Value RejectionLoop(Builder& b, RandomStream& random, Value start, Value settled
   Values state = {random.Fork(), start, settled};
   state.insert(state.end(), parameters.begin(), parameters.end());
   const Values final = b.While(
-      state,
-      [](Builder& b, hlo::ValueRef s) -> Values { return {b.Not(All(b, s[2]))}; },
+      state, [](Builder& b, hlo::ValueRef s) -> Values { return {b.Not(All(b, s[2]))}; },
       [&](Builder& b, hlo::ValueRef s) -> Values {
         RandomStream stream(b, s[0]);
         const Trial trial = attempt(b, stream, Values(s.begin() + 3, s.end()));
@@ -59,16 +59,18 @@ Value GammaSample(Builder& b, RandomStream& random, Value alpha) {
   const Value u = random.OpenUniform(kWork, alpha.dims());
   const Value power = b.Pow(u, 1.0 / b.Select(small, alpha, one));
   // 0 gives 0, infinity itself, and what is negative or NaN gives NaN.
-  const Value degenerate =
-      b.Select(b.Ge(alpha, zero), alpha, b.NaN(kWork, alpha.dims()));
+  const Value degenerate = b.Select(b.Ge(alpha, zero), alpha, b.NaN(kWork, alpha.dims()));
   return b.Select(drawable, b.Select(small, drawn * power, drawn), degenerate);
 }
 
 double SmallestNormal(DType dtype) {
   switch (dtype) {
-    case DType::Double: return std::numeric_limits<double>::min();
-    case DType::Half: return 6.103515625e-05;
-    default: return std::numeric_limits<float>::min();
+    case DType::Double:
+      return std::numeric_limits<double>::min();
+    case DType::Half:
+      return 6.103515625e-05;
+    default:
+      return std::numeric_limits<float>::min();
   }
 }
 
@@ -92,8 +94,8 @@ Value SampleDirichlet(Builder& b, const OpCall& call) {
   const Value total = Sum(b, gamma, {self.rank() - 1}, /*keep_dims=*/true);
   const Value share = gamma / b.Broadcast(total, gamma.dims());
   // Inside (0, 1) in the result's own type.
-  const double most = self.dtype() == DType::Double ? 1 - 0x1p-53
-                      : self.dtype() == DType::Half ? 1 - 0x1p-11
+  const double most = self.dtype() == DType::Double     ? 1 - 0x1p-53
+                      : self.dtype() == DType::Half     ? 1 - 0x1p-11
                       : self.dtype() == DType::BFloat16 ? 1 - 0x1p-8
                                                         : 1 - 0x1p-24;
   const Value bounded = b.Min(b.Max(share, b.ConstantLike(share, SmallestNormal(self.dtype()))),
@@ -134,8 +136,7 @@ Value Poisson(Builder& b, const OpCall& call) {
   // Below 10: how many uniform numbers can be multiplied before the product falls to exp(-rate).
   const Value few = b.And(drawable, b.Not(large));
   const Values counted = b.While(
-      {random.Fork(), zero, b.ConstantLike(rate, 1), b.Not(few),
-       b.Exp(-b.Select(few, rate, zero))},
+      {random.Fork(), zero, b.ConstantLike(rate, 1), b.Not(few), b.Exp(-b.Select(few, rate, zero))},
       [](Builder& b, hlo::ValueRef s) -> Values { return {b.Not(All(b, s[3]))}; },
       [](Builder& b, hlo::ValueRef s) -> Values {
         RandomStream stream(b, s[0]);
@@ -166,9 +167,8 @@ Value BinomialByRejection(Builder& b, RandomStream& random, Value n, Value p, Va
         const Value at_once = b.And(b.Ge(us, b.ConstantLike(us, 0.07)), b.Le(w, squeeze));
         const Value left = b.Log(w * alpha / (a / (us * us) + width));
         // log of (probability of k / probability of the mode)
-        const Value right = Lgamma(b, mode + 1.0) + Lgamma(b, n - mode + 1.0) -
-                            Lgamma(b, k + 1.0) - Lgamma(b, n - k + 1.0) +
-                            (k - mode) * b.Log(p / (1.0 - p));
+        const Value right = Lgamma(b, mode + 1.0) + Lgamma(b, n - mode + 1.0) - Lgamma(b, k + 1.0) -
+                            Lgamma(b, n - k + 1.0) + (k - mode) * b.Log(p / (1.0 - p));
         return Trial{k, b.And(inside, b.Or(at_once, b.Le(left, right)))};
       });
 }
@@ -184,8 +184,9 @@ Value BinomialByWaiting(Builder& b, RandomStream& random, Value n, Value p, Valu
         const Value wait = b.Ceil(b.Log(stream.OpenUniform(kWork, s[1].dims())) / s[5]);
         const Value passed = s[2] + wait;
         const Value done = b.Or(s[3], b.Gt(passed, s[4]));
-        return {stream.state(), b.Select(done, s[1], s[1] + b.ConstantLike(s[1], 1)), passed, done,
-                s[4], s[5]};
+        return {stream.state(), b.Select(done, s[1], s[1] + b.ConstantLike(s[1], 1)),
+                passed,         done,
+                s[4],           s[5]};
       })[1];
 }
 
@@ -200,8 +201,8 @@ Value Binomial(Builder& b, const OpCall& call) {
   const Value n = b.Convert(count, kWork), p = b.Convert(prob, kWork);
   const Value zero = b.ConstantLike(n, 0), one = b.ConstantLike(n, 1);
   const Value nan = b.Or(b.Ne(n, n), b.Ne(p, p));
-  const Value drawable = b.And(b.And(b.Gt(n, zero), b.IsFinite(n)),
-                               b.And(b.Gt(p, zero), b.Lt(p, one)));
+  const Value drawable =
+      b.And(b.And(b.Gt(n, zero), b.IsFinite(n)), b.And(b.Gt(p, zero), b.Lt(p, one)));
   // Above 1/2 the failures are counted.
   const Value flipped = b.Gt(p, b.ConstantLike(p, 0.5));
   const Value q = b.Select(drawable, b.Select(flipped, one - p, p), b.ConstantLike(p, 0.25));
@@ -211,8 +212,7 @@ Value Binomial(Builder& b, const OpCall& call) {
   const Value wide_n = b.Select(many, trials, b.ConstantLike(n, 100));
   const Value wide_q = b.Select(many, q, b.ConstantLike(q, 0.25));
   const Value rejected = BinomialByRejection(b, random, wide_n, wide_q, b.And(drawable, many));
-  const Value waited =
-      BinomialByWaiting(b, random, trials, q, b.And(drawable, b.Not(many)));
+  const Value waited = BinomialByWaiting(b, random, trials, q, b.And(drawable, b.Not(many)));
   const Value successes = b.Select(many, rejected, waited);
   const Value drawn = b.Select(flipped, trials - successes, successes);
   const Value certain = b.Select(b.And(b.Ge(p, one), b.Gt(n, zero)), n, zero);

@@ -1,5 +1,5 @@
-// Derivatives of samples by the parameters of their distribution, by the approximations that PyTorch
-// uses on the CPU (ATen/native/Distributions.h), in float64.
+// Derivatives of samples by the parameters of their distribution, by the approximations that
+// PyTorch uses on the CPU (ATen/native/Distributions.h), in float64.
 #include <c10/util/Exception.h>
 
 #include "lowering/families.h"
@@ -25,8 +25,7 @@ Value GammaSmall(Builder& b, Value x, Value alpha) {
     series2 = series2 + factor / (denominator * denominator);
   }
   const Value power = b.Pow(x, alpha), pdf = b.Pow(x, alpha - 1.0) * b.Exp(-x);
-  const Value cdf_alpha =
-      (b.Log(x) - Digamma(b, alpha)) * (power * series1) - power * series2;
+  const Value cdf_alpha = (b.Log(x) - Digamma(b, alpha)) * (power * series1) - power * series2;
   return ZeroForNaN(b, -cdf_alpha / pdf);
 }
 
@@ -43,8 +42,8 @@ Value GammaFar(Builder& b, Value x, Value alpha) {
   const Value term2 = denominator / (alpha - x);
   const Value term3 = Power(b, x - alpha - alpha * log_ratio, -1.5);
   const Value term23 = b.Select(b.Lt(x, alpha), term2 - term3, term2 + term3);
-  const Value term1 = log_ratio * term23 -
-                      b.Sqrt(2.0 / alpha) * (alpha + x) / ((alpha - x) * (alpha - x));
+  const Value term1 =
+      log_ratio * term23 - b.Sqrt(2.0 / alpha) * (alpha + x) / ((alpha - x) * (alpha - x));
   const Value stirling = 1.0 + 1.0 / (12.0 * alpha) * (1.0 + 1.0 / (24.0 * alpha));
   return -stirling * (x * term1) / denominator;
 }
@@ -121,9 +120,8 @@ Value BetaMiddle(Builder& b, Value x, Value alpha, Value beta) {
                         alpha * ((453.0 + 1620.0 * beta * (1.0 - x) - 455.0 * x) * beta +
                                  alpha * (8.0 * (1.0 - x) * (135.0 * beta - 11.0)))));
   const Value scale = (1.0 + 12.0 * alpha) * (1.0 + 12.0 * beta) / (total * total);
-  const Value near =
-      scale / (1.0 - x) * polynomial /
-      (12960.0 * alpha * alpha * alpha * beta2 * (1.0 + 12.0 * total));
+  const Value near = scale / (1.0 - x) * polynomial /
+                     (12960.0 * alpha * alpha * alpha * beta2 * (1.0 + 12.0 * total));
 
   auto stirling_of = [](Value v) { return 1.0 + 1.0 / (12.0 * v) + 1.0 / (288.0 * v * v); };
   const Value stirling = stirling_of(alpha) * stirling_of(beta) / stirling_of(total);
@@ -133,13 +131,11 @@ Value BetaMiddle(Builder& b, Value x, Value alpha, Value beta) {
                       (b.Sqrt(2.0 * alpha / beta) * Power(b, total, 1.5) * axbx * axbx);
   const Value term2 = 0.5 * b.Log(alpha / (total * x));
   const Value term3 = b.Sqrt(8.0 * alpha * beta / total) / axbx;
-  const Value base =
-      beta * b.Log(beta / (total * (1.0 - x))) + alpha * b.Log(alpha / (total * x));
+  const Value base = beta * b.Log(beta / (total * (1.0 - x))) + alpha * b.Log(alpha / (total * x));
   const Value term4 = Power(b, base, -1.5);
   const Value signed4 = b.Select(b.Lt(x, mean), term4, -term4);
   const Value far = stirling * prefactor * (term1 + term2 * (term3 + signed4));
-  const Value is_near =
-      b.And(b.Le(mean - 0.1 * deviation, x), b.Le(x, mean + 0.1 * deviation));
+  const Value is_near = b.And(b.Le(mean - 0.1 * deviation, x), b.Le(x, mean + 0.1 * deviation));
   return b.Select(is_near, near, far);
 }
 
@@ -171,7 +167,7 @@ Value BetaRational(Builder& b, Value x, Value alpha, Value total) {
     for (int j = 0; j < 3; ++j) {
       const Value ua = powers_u[i] * powers_a[j];
       for (int k = 0; k < 2; ++k) {
-        const double(&row)[4] = c[k][i][j];
+        const double (&row)[4] = c[k][i][j];
         sums[k] = sums[k] + ua * (row[0] + t * (row[1] + t * (row[2] + t * row[3])));
       }
     }
@@ -191,8 +187,7 @@ Value DirichletGrad(Builder& b, const OpCall& call) {
   const Value near0 = b.And(b.Le(x, number(0.5)), b.Lt(boundary, number(2.5)));
   const Value near1 = b.And(b.Ge(x, number(0.5)), b.Lt(boundary, number(0.75)));
   const Value large = b.And(b.Gt(alpha, number(6)), b.Gt(beta, number(6)));
-  Value result =
-      b.Select(large, BetaMiddle(b, x, alpha, beta), BetaRational(b, x, alpha, total));
+  Value result = b.Select(large, BetaMiddle(b, x, alpha, beta), BetaRational(b, x, alpha, total));
   result = b.Select(near1, -BetaByBetaSmall(b, 1.0 - x, beta, alpha), result);
   return b.Convert(b.Select(near0, BetaByAlphaSmall(b, x, alpha, beta), result), type);
 }

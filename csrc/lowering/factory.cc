@@ -104,8 +104,8 @@ Value Eye(Builder& b, const OpCall& call) {
   return b.Convert(diagonal, call.DtypeOr(with_columns ? 2 : 1, call.default_dtype()));
 }
 
-// start + i * step, i < size: int64 for integers, float64 for float32 and wider (float32 for narrower),
-// rounded once.
+// start + i * step, i < size: int64 for integers, float64 for float32 and wider (float32 for
+// narrower), rounded once.
 Value Range(Builder& b, DType dtype, int64_t size, Value start, Value step) {
   const DType compute = start.dtype();
   const Value i = b.Iota(DType::Long, {size}, 0);
@@ -154,8 +154,7 @@ Value StaticRange(Builder& b, const OpCall& call) {
   const c10::Scalar end = call.StaticNumber(numbers == 1 ? 0 : 1);
   const c10::Scalar step = numbers == 3 ? call.StaticNumber(2) : c10::Scalar(1);
   const bool whole = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
-  const DType dtype =
-      call.DtypeOr(numbers, whole && !closed ? DType::Long : call.default_dtype());
+  const DType dtype = call.DtypeOr(numbers, whole && !closed ? DType::Long : call.default_dtype());
   const DType compute = RangeType(call, dtype);
   return Range(b, dtype, RangeSize(call, start, end, step, closed), b.Constant(compute, start),
                b.Constant(compute, step));
@@ -167,8 +166,8 @@ Value Spaced(Builder& b, const OpCall& call, DType dtype, DType compute) {
   TORCH_CHECK(steps >= 0, call.name(), ": expected steps >= 0, got ", steps);
   for (int i : {0, 1}) {
     if (call.arg(i).kind != Arg::Kind::kTensor) continue;
-    TORCH_CHECK(call.Tensor(i).rank() == 0, call.name(),
-                ": expected bounds of 0 dimensions, got ", ToString(call.Tensor(i).dims()));
+    TORCH_CHECK(call.Tensor(i).rank() == 0, call.name(), ": expected bounds of 0 dimensions, got ",
+                ToString(call.Tensor(i).dims()));
   }
   const Value first = b.Convert(Operand(b, call, 0, dtype), compute);
   const Value last = b.Convert(Operand(b, call, 1, dtype), compute);
@@ -203,12 +202,14 @@ Value LinSpace(Builder& b, const OpCall& call) {
   return b.Convert(Spaced(b, call, dtype, SpacedCompute(dtype)), dtype);
 }
 
-// aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, ...)
+// aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None,
+// ...)
 //   -> Tensor, and with Tensor bounds
 Value LogSpace(Builder& b, const OpCall& call) {
   const DType dtype = SpacedType(call, 4), compute = SpacedCompute(dtype);
   const Value exponent = Spaced(b, call, dtype, compute);
-  return b.Convert(b.Pow(b.Broadcast(call.Number(b, 3, compute), exponent.dims()), exponent), dtype);
+  return b.Convert(b.Pow(b.Broadcast(call.Number(b, 3, compute), exponent.dims()), exponent),
+                   dtype);
 }
 
 // aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor

@@ -33,8 +33,8 @@ Dims BroadcastIndices(const OpCall& call, const Dims& a, const Dims& c) {
     const int64_t x = d < rank - a.size() ? 1 : a[d - (rank - a.size())];
     const int64_t y = d < rank - c.size() ? 1 : c[d - (rank - c.size())];
     TORCH_CHECK_INDEX(x == y || x == 1 || y == 1, call.name(),
-                      ": expected index tensors whose shapes broadcast together, got ",
-                      ToString(a), " and ", ToString(c));
+                      ": expected index tensors whose shapes broadcast together, got ", ToString(a),
+                      " and ", ToString(c));
     joined[d] = x == 1 ? y : x;
   }
   return joined;
@@ -124,8 +124,8 @@ Value PutAt(Builder& b, const OpCall& call, Value self, const Values& indices, V
   const Value vectors = IndexVectors(b, call, self, indices, plan);
   if (!accumulate) return ScatterInto(b, self, vectors, updates, d, Combine::kReplace);
   const DType compute = AccumulateType(self.dtype());
-  return b.Convert(ScatterInto(b, b.Convert(self, compute), vectors, b.Convert(updates, compute),
-                               d, Combine::kSum),
+  return b.Convert(ScatterInto(b, b.Convert(self, compute), vectors, b.Convert(updates, compute), d,
+                               Combine::kSum),
                    self.dtype());
 }
 
@@ -170,14 +170,14 @@ Value UnsafeMaskedIndexPutAccumulate(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0), mask = call.Tensor(1), values = call.Tensor(3);
   if (self.numel() == 0) return self;
   const Dims dims = BroadcastShape(call.name(), {mask, values});
-  const Value kept = b.Select(b.Broadcast(mask, dims), b.Broadcast(values, dims),
-                              Zeros(b, values.dtype(), dims));
+  const Value kept =
+      b.Select(b.Broadcast(mask, dims), b.Broadcast(values, dims), Zeros(b, values.dtype(), dims));
   return PutAt(b, call, self, Masked(b, call, call.Tensors(2), mask), kept, true);
 }
 
 void CheckVector(const OpCall& call, Value index) {
-  TORCH_CHECK_INDEX(index.rank() <= 1, call.name(), ": expected an index of at most 1 dimension, got ",
-                    ToString(index.dims()));
+  TORCH_CHECK_INDEX(index.rank() <= 1, call.name(),
+                    ": expected an index of at most 1 dimension, got ", ToString(index.dims()));
 }
 
 // aten::index_select(Tensor self, int dim, Tensor index) -> Tensor
@@ -191,7 +191,8 @@ Value IndexSelect(Builder& b, const OpCall& call) {
     CheckedIndex(b, call, index, 1, Negative::kRefused);
     return self;
   }
-  const Value checked = CheckedIndex(b, call, AtLeast1d(b, index), self.dim(dim), Negative::kRefused);
+  const Value checked =
+      CheckedIndex(b, call, AtLeast1d(b, index), self.dim(dim), Negative::kRefused);
   return TakeAlong(b, self, dim, checked);
 }
 
@@ -236,8 +237,9 @@ SliceUpdate ReadSliceUpdate(Builder& b, const OpCall& call) {
   Dims expected = u.self.dims();
   expected[dim] = u.index.numel();
   const bool scalar_source = source.rank() == 0 && NumElements(expected) == 1;
-  TORCH_CHECK_INDEX(scalar_source || u.source.rank() > dim, call.name(), ": expected a source of shape ",
-                    ToString(expected), ", got ", ToString(source.dims()));
+  TORCH_CHECK_INDEX(scalar_source || u.source.rank() > dim, call.name(),
+                    ": expected a source of shape ", ToString(expected), ", got ",
+                    ToString(source.dims()));
   TORCH_CHECK_INDEX(scalar_source || u.source.dim(dim) == u.index.numel(), call.name(),
                     ": expected as many indices as source slices, got ", u.index.numel(), " and ",
                     u.source.dim(dim));
@@ -289,9 +291,8 @@ Value FillSlices(Builder& b, const OpCall& call, Value value) {
   const int64_t dim = call.Dim(1, self.rank()), size = self.dim(dim);
   CheckVector(call, index);
   const Value checked = CheckedIndex(b, call, AtLeast1d(b, index), size, Negative::kWraps);
-  const Value hit =
-      ScatterSlices(b, b.Constant(DType::Bool, false, {size}), 0, checked,
-                    b.Constant(DType::Bool, true, checked.dims()), Combine::kReplace);
+  const Value hit = ScatterSlices(b, b.Constant(DType::Bool, false, {size}), 0, checked,
+                                  b.Constant(DType::Bool, true, checked.dims()), Combine::kReplace);
   const Value mask = b.BroadcastInDim(hit, self.dims(), {dim});
   return b.Reshape(b.Select(mask, b.Broadcast(value, self.dims()), self), call.Tensor(0).dims());
 }

@@ -21,9 +21,9 @@ Value CheckedIndex(Builder& b, const OpCall& call, Value index, int64_t size, Ne
   const bool wraps = negative == Negative::kWraps;
   const Value zero = b.ConstantLike(index, 0), limit = b.ConstantLike(index, size);
   const Value lowest = wraps ? b.ConstantLike(index, -size) : zero;
-  call.RequireIndex(All(b, b.And(b.Ge(index, lowest), b.Lt(index, limit))),
-                    fmt::format("index out of range: expected {} <= index < {}",
-                                wraps ? -size : 0, size));
+  call.RequireIndex(
+      All(b, b.And(b.Ge(index, lowest), b.Lt(index, limit))),
+      fmt::format("index out of range: expected {} <= index < {}", wraps ? -size : 0, size));
   if (wraps) index = b.Select(b.Lt(index, zero), index + limit, index);
   return b.Convert(index, size <= kInt32Max ? DType::Int : DType::Long);
 }
@@ -163,13 +163,12 @@ Value ScatterReduce(Builder& b, Value x, int64_t dim, Value index, Value updates
   const DType compute = AccumulateType(x.dtype());
   const Value self = b.Convert(x, compute), source = b.Convert(updates, compute);
   const Combine combine = reduction.combine;
-  const Value start =
-      reduction.include_self ? self : IdentityOf(b, combine, compute, self.dims());
+  const Value start = reduction.include_self ? self : IdentityOf(b, combine, compute, self.dims());
   Value result = scatter(b, start, dim, index, source, combine);
   if (reduction.mean || !reduction.include_self) {
     const Value ones = b.Constant(DType::Int, 1, updates.dims());
-    const Value count = scatter(b, b.Constant(DType::Int, 0, x.dims()), dim, index, ones,
-                                Combine::kSum);
+    const Value count =
+        scatter(b, b.Constant(DType::Int, 0, x.dims()), dim, index, ones, Combine::kSum);
     const Value touched = b.Gt(count, b.ConstantLike(count, 0));
     if (reduction.mean) {
       const Value met = reduction.include_self ? count + 1 : b.Max(count, b.ConstantLike(count, 1));
@@ -228,8 +227,7 @@ Value BlockedScan(Builder& b, Value x, int64_t dim, const char* op) {
   split[dim] = blocks;
   split.insert(split.begin() + dim + 1, kBlock);
   const Value zero = b.Constant(x.dtype(), 0);
-  const Value inside =
-      DoublingScan(b, b.Reshape(b.Pad(x, zero, none, high), split), dim + 1, op);
+  const Value inside = DoublingScan(b, b.Reshape(b.Pad(x, zero, none, high), split), dim + 1, op);
   const Value last = b.SliceDim(inside, dim + 1, kBlock - 1, kBlock);
   Dims total_dims = x.dims();
   total_dims[dim] = blocks;
@@ -249,8 +247,6 @@ Value BlockedScan(Builder& b, Value x, int64_t dim, const char* op) {
 
 Value RunningSum(Builder& b, Value x, int64_t dim) { return BlockedScan(b, x, dim, "add"); }
 
-Value RunningMaximum(Builder& b, Value x, int64_t dim) {
-  return BlockedScan(b, x, dim, "maximum");
-}
+Value RunningMaximum(Builder& b, Value x, int64_t dim) { return BlockedScan(b, x, dim, "maximum"); }
 
 }  // namespace torch_tpu::lowering

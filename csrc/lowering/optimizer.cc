@@ -139,8 +139,8 @@ Values FusedAdam(Builder& b, const OpCall& call) {
       variance = b.Max(b.Convert(step.Read(4, k), param.dtype()), square);
       maxima.push_back(step.Write(4, k, variance));
     }
-    const Value denominator = b.Sqrt(variance) / Element(b, root_corrections, k, param) +
-                              step.NumberLike(10, param);
+    const Value denominator =
+        b.Sqrt(variance) / Element(b, root_corrections, k, param) + step.NumberLike(10, param);
     param = param - Element(b, step_sizes, k, param) * average / denominator;
     params.push_back(step.Write(0, k, param));
     grads.push_back(step.WriteGrad(1, k, unscaled));
@@ -201,8 +201,7 @@ Values FusedAdagrad(Builder& b, const OpCall& call) {
     grad = grad + param * step.NumberLike(6, param);
     const Value sum = b.Convert(step.Read(2, k), param.dtype()) + grad * grad;
     const Value denominator = b.Sqrt(sum) + step.NumberLike(7, param);
-    params.push_back(
-        step.Write(0, k, param - Element(b, rates, k, param) * grad / denominator));
+    params.push_back(step.Write(0, k, param - Element(b, rates, k, param) * grad / denominator));
     grads.push_back(step.WriteGrad(1, k, unscaled));
     sums.push_back(step.Write(2, k, sum));
   }
@@ -213,14 +212,10 @@ Values FusedAdagrad(Builder& b, const OpCall& call) {
 
 OpRows OptimizerRows() {
   return {
-      {"aten::_fused_adam", FusedAdam<false>},
-      {"aten::_fused_adam.tensor_lr", FusedAdam<false>},
-      {"aten::_fused_adamw", FusedAdam<true>},
-      {"aten::_fused_adamw.tensor_lr", FusedAdam<true>},
-      {"aten::_fused_sgd", FusedSgd},
-      {"aten::_fused_sgd.tensor_lr", FusedSgd},
-      {"aten::_fused_adagrad", FusedAdagrad},
-      {"aten::_fused_adagrad.tensor_lr", FusedAdagrad},
+      {"aten::_fused_adam", FusedAdam<false>}, {"aten::_fused_adam.tensor_lr", FusedAdam<false>},
+      {"aten::_fused_adamw", FusedAdam<true>}, {"aten::_fused_adamw.tensor_lr", FusedAdam<true>},
+      {"aten::_fused_sgd", FusedSgd},          {"aten::_fused_sgd.tensor_lr", FusedSgd},
+      {"aten::_fused_adagrad", FusedAdagrad},  {"aten::_fused_adagrad.tensor_lr", FusedAdagrad},
   };
 }
 

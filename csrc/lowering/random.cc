@@ -20,10 +20,14 @@ DType Working(const OpCall& call, DType dtype) {
 
 int Digits(DType dtype) {
   switch (dtype) {
-    case DType::BFloat16: return 8;
-    case DType::Half: return 11;
-    case DType::Double: return 53;
-    default: return 24;
+    case DType::BFloat16:
+      return 8;
+    case DType::Half:
+      return 11;
+    case DType::Double:
+      return 53;
+    default:
+      return 24;
   }
 }
 
@@ -62,8 +66,8 @@ Value Uniform(Builder& b, const OpCall& call) {
   return b.Select(b.Ge(x, b.Convert(high, dtype)), lowest, x);
 }
 
-// mean + std * standard normal, of the dtype of the result. A complex number has two parts that share
-// the variance.
+// mean + std * standard normal, of the dtype of the result. A complex number has two parts that
+// share the variance.
 Value NormalFrom(Builder& b, const OpCall& call, Value mean, Value deviation, DType dtype,
                  const Dims& dims) {
   RandomStream random(b, call);
@@ -144,7 +148,8 @@ Value BernoulliSelf(Builder& b, const OpCall& call) {
 // aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 Value BernoulliTensor(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
-  const Value p = ExpandTo(b, call, CheckedProbabilities(b, call, call.Tensor(1)), self.dims(), "p");
+  const Value p =
+      ExpandTo(b, call, CheckedProbabilities(b, call, call.Tensor(1)), self.dims(), "p");
   return b.Convert(Bernoulli(b, call, p, self.dims()), self.dtype());
 }
 
@@ -253,7 +258,8 @@ Value RandomFrom(Builder& b, const OpCall& call) {
 }
 
 // aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, ...) -> Tensor, .generator
-// aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, ...), .low_generator
+// aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, ...),
+// .low_generator
 template <bool with_low, bool with_generator>
 Value RandInt(Builder& b, const OpCall& call) {
   constexpr int high = with_low ? 1 : 0;
@@ -289,7 +295,8 @@ Value RandLike(Builder& b, const OpCall& call) {
 }
 
 // aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, ...) -> Tensor
-// aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, ...)
+// aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None,
+// ...)
 template <bool with_low>
 Value RandIntLike(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
@@ -316,7 +323,8 @@ Value Exponential(Builder& b, const OpCall& call) {
   return b.Convert(x / Spread(b, call, 1, x), self.dtype());
 }
 
-// aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor
+// aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) ->
+// Tensor
 Value Cauchy(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   RequireNumber(b, call, 2, Positive, PositiveValue, "expected sigma > 0");
@@ -327,7 +335,8 @@ Value Cauchy(Builder& b, const OpCall& call) {
   return b.Convert(Spread(b, call, 1, u) + Spread(b, call, 2, u) * tangent, self.dtype());
 }
 
-// aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor
+// aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) ->
+// Tensor
 Value LogNormal(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   RequireNumber(b, call, 2, Positive, PositiveValue, "expected std > 0");

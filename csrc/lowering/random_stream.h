@@ -1,5 +1,5 @@
-// Random bits for one call. The call's seed and offset are hashed into a stream of its own, so a row
-// may draw as much as it likes and still shares no number with its neighbours.
+// Random bits for one call. The call's seed and offset are hashed into a stream of its own, so a
+// row may draw as much as it likes and still shares no number with its neighbours.
 #pragma once
 
 #include "lowering/combinators.h"

@@ -21,20 +21,20 @@ Value RandPerm(Builder& b, const OpCall& call) {
   TORCH_CHECK(!IsComplex(dtype) && !IsBool(dtype), call.name(),
               ": expected a real number type, got ", DTypeName(dtype));
   const int digits = IsFloat(dtype)
-                         ? (dtype == DType::Double ? 53 : dtype == DType::Half ? 11
-                                                     : dtype == DType::BFloat16 ? 8
-                                                                                : 24)
+                         ? (dtype == DType::Double     ? 53
+                            : dtype == DType::Half     ? 11
+                            : dtype == DType::BFloat16 ? 8
+                                                       : 24)
                          : static_cast<int>(c10::elementSize(dtype)) * 8 - !IsUnsigned(dtype);
-  TORCH_CHECK(digits >= 63 || n <= (int64_t{1} << digits), call.name(),
-              ": expected n that fits ", DTypeName(dtype), ", got ", n);
+  TORCH_CHECK(digits >= 63 || n <= (int64_t{1} << digits), call.name(), ": expected n that fits ",
+              DTypeName(dtype), ", got ", n);
   TORCH_CHECK(n < std::numeric_limits<int32_t>::max(), call.name(), ": expected n < 2^31, got ", n);
   if (n == 0) return Zeros(b, dtype, {0});
   // Sorted by random keys of 64 bits, every order is as likely as any other.
   RandomStream random(b, call);
-  const Values sorted = b.Sort({random.Bits(DType::UInt64, {n}), b.Iota(DType::Int, {n}, 0)}, 0,
-                               true, [](Builder& b, hlo::ValueRef v) -> Values {
-                                 return {b.Lt(v[0], v[1])};
-                               });
+  const Values sorted =
+      b.Sort({random.Bits(DType::UInt64, {n}), b.Iota(DType::Int, {n}, 0)}, 0, true,
+             [](Builder& b, hlo::ValueRef v) -> Values { return {b.Lt(v[0], v[1])}; });
   return b.Convert(sorted[1], dtype);
 }
 
@@ -91,9 +91,9 @@ Value Multinomial(Builder& b, const OpCall& call) {
   if (NumElements(result) == 0) return Zeros(b, DType::Long, result);
   TORCH_CHECK(categories > 0, call.name(), ": expected at least one category, got ",
               ToString(self.dims()));
-  Value weights = b.Reshape(b.Convert(self, self.dtype() == DType::Double ? DType::Double
-                                                                          : DType::Float),
-                            {rows, categories});
+  Value weights =
+      b.Reshape(b.Convert(self, self.dtype() == DType::Double ? DType::Double : DType::Float),
+                {rows, categories});
   const Value valid = b.And(b.Ge(weights, b.ConstantLike(weights, 0)), b.IsFinite(weights));
   call.Require(All(b, valid), "expected probabilities that are finite and not negative");
   const Value largest = MaxOver(b, weights, {1}, /*keep_dims=*/true);

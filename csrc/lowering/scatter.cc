@@ -61,8 +61,7 @@ Value ScatterWith(Builder& b, const OpCall& call, Value source, Combine combine)
   const Value self = call.Tensor(0);
   const ScatterOperands s = ReadScatter(b, call, source);
   if (s.index.numel() == 0) return self;
-  const DType compute =
-      combine == Combine::kReplace ? self.dtype() : AccumulateType(self.dtype());
+  const DType compute = combine == Combine::kReplace ? self.dtype() : AccumulateType(self.dtype());
   const Value scattered = ScatterAlong(b, b.Convert(s.self, compute), s.dim, s.index,
                                        b.Convert(s.source, compute), combine);
   return b.Reshape(b.Convert(scattered, self.dtype()), self.dims());
@@ -146,8 +145,8 @@ Value MaskedScatterBackward(Builder& b, const OpCall& call) {
   if (n == 0 || grad.numel() == 0) return Zeros(b, grad.dtype(), sizes);
   const Compaction kept = Compact(b, mask);
   Value values = TakeAlong(b, Flat(b, grad), 0, kept.positions);
-  const Value valid = b.Lt(b.Iota(DType::Int, {grad.numel()}, 0),
-                           b.Broadcast(kept.count, {grad.numel()}));
+  const Value valid =
+      b.Lt(b.Iota(DType::Int, {grad.numel()}, 0), b.Broadcast(kept.count, {grad.numel()}));
   values = b.Select(valid, values, b.ConstantLike(values, 0));
   const int64_t m = grad.numel();
   values = m < n ? b.Pad(values, b.Constant(grad.dtype(), 0), {0}, {n - m})

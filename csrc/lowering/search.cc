@@ -139,8 +139,8 @@ Value IsIn(Builder& b, const OpCall& call) {
 Value HistC(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   const DType type = self.dtype();
-  // CPU PyTorch takes floats only; other devices count integers too, in integer arithmetic, and mixture
-  // of experts models rely on it.
+  // CPU PyTorch takes floats only; other devices count integers too, in integer arithmetic, and
+  // mixture of experts models rely on it.
   if (!IsInteger(type)) CheckDtype(call.name(), type, Accept::kFloat);
   const DType compute = IsInteger(type) ? DType::Long : AccumulateType(type);
   const int64_t bins = call.Int(1);
@@ -187,10 +187,9 @@ Value BinCount(Builder& b, const OpCall& call) {
     type = weights.dtype() == DType::Float ? DType::Float : DType::Double;
   }
   if (self.numel() == 0) return Zeros(b, type, {size});
-  const Value index =
-      CheckedIndex(b, call, b.Convert(self, DType::Long), size, Negative::kRefused);
-  const Value updates = weights.defined() ? b.Convert(weights, type)
-                                          : b.Constant(DType::Int, 1, self.dims());
+  const Value index = CheckedIndex(b, call, b.Convert(self, DType::Long), size, Negative::kRefused);
+  const Value updates =
+      weights.defined() ? b.Convert(weights, type) : b.Constant(DType::Int, 1, self.dims());
   return b.Convert(
       ScatterSlices(b, Zeros(b, updates.dtype(), {size}), 0, index, updates, Combine::kSum), type);
 }

@@ -10,8 +10,8 @@
 namespace torch_tpu::lowering {
 namespace {
 
-// `shape` maps the places 0 .. length-1 of a symmetric window to its values. A periodic window is one
-// longer, and loses its last value.
+// `shape` maps the places 0 .. length-1 of a symmetric window to its values. A periodic window is
+// one longer, and loses its last value.
 using Shape = std::function<Value(Builder&, Value place, int64_t length)>;
 
 Value Window(Builder& b, const OpCall& call, bool periodic, int dtype_arg, const Shape& shape) {
@@ -69,14 +69,12 @@ Value Hann(Builder& b, const OpCall& call) {
 // .periodic_alpha, .periodic_alpha_beta: `given` counts the arguments after the length
 template <int given>
 Value Hamming(Builder& b, const OpCall& call) {
-  return Window(b, call, Periodic(call, given > 0), given + 1,
-                [&](Builder& b, Value x, int64_t length) {
-                  const Value alpha = given > 1 ? call.Number(b, 2, x.dtype())
-                                                : b.Constant(x.dtype(), 0.54);
-                  const Value beta = given > 2 ? call.Number(b, 3, x.dtype())
-                                               : b.Constant(x.dtype(), 0.46);
-                  return Cosine(b, x, length, alpha, beta);
-                });
+  return Window(
+      b, call, Periodic(call, given > 0), given + 1, [&](Builder& b, Value x, int64_t length) {
+        const Value alpha = given > 1 ? call.Number(b, 2, x.dtype()) : b.Constant(x.dtype(), 0.54);
+        const Value beta = given > 2 ? call.Number(b, 3, x.dtype()) : b.Constant(x.dtype(), 0.46);
+        return Cosine(b, x, length, alpha, beta);
+      });
 }
 
 // The row of another op on one value.
@@ -89,13 +87,13 @@ Value Apply(Builder& b, const char* name, Value x) {
   return row->Lower(b, OpCall(name, {arg}))[0];
 }
 
-// aten::kaiser_window(int window_length, *, ScalarType? dtype=None, ...) -> Tensor, .periodic, .beta
+// aten::kaiser_window(int window_length, *, ScalarType? dtype=None, ...) -> Tensor, .periodic,
+// .beta
 template <int given>
 Value Kaiser(Builder& b, const OpCall& call) {
   return Window(
       b, call, Periodic(call, given > 0), given + 1, [&](Builder& b, Value x, int64_t length) {
-        const Value beta =
-            given > 1 ? call.Number(b, 2, x.dtype()) : b.Constant(x.dtype(), 12.0);
+        const Value beta = given > 1 ? call.Number(b, 2, x.dtype()) : b.Constant(x.dtype(), 12.0);
         const Value middle = b.ConstantLike(x, static_cast<double>(length - 1) / 2);
         const Value t = (x - middle) / middle;
         const Value inside = b.Max(1.0 - t * t, b.ConstantLike(t, 0));

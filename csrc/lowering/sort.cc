@@ -31,8 +31,7 @@ Sorted SortAlong(Builder& b, Value x, int64_t dim, bool descending) {
 
 Sorted TopAlong(Builder& b, Value x, int64_t dim, int64_t k, bool descending) {
   const DType type = x.dtype();
-  const bool exact_in_float32 =
-      IsFloat(type) ? type != DType::Double : c10::elementSize(type) <= 2;
+  const bool exact_in_float32 = IsFloat(type) ? type != DType::Double : c10::elementSize(type) <= 2;
   if (!exact_in_float32 || k == 0 || k == x.dim(dim)) {
     const Sorted s = SortAlong(b, x, dim, descending);
     return {b.SliceDim(s.values, dim, 0, k), b.SliceDim(s.indices, dim, 0, k)};
@@ -85,6 +84,7 @@ Values SortStable(Builder& b, const OpCall& call) { return SortRow(b, call, 2, 3
 Values TopK(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   CheckOrdered(call, self.dtype());
+  TORCH_CHECK(!IsBool(self.dtype()), call.name(), ": expected numbers, got bool");
   const int64_t k = call.Int(1), dim = call.Dim(2, self.rank());
   const int64_t n = self.rank() == 0 ? 1 : self.dim(dim);
   TORCH_CHECK(k >= 0 && k <= n, call.name(), ": expected k in [0, ", n, "], got ", k);
@@ -131,7 +131,8 @@ Values KthValue(Builder& b, const OpCall& call) {
           Long(b, b.Reshape(b.SliceDim(s.indices, dim, k - 1, k), result))};
 }
 
-// The lower median of each slice. With NaN in it: NaN at its first place, or the median of the rest.
+// The lower median of each slice. With NaN in it: NaN at its first place, or the median of the
+// rest.
 Values MedianAlong(Builder& b, const OpCall& call, Value x, int64_t dim, bool keep_dim,
                    bool ignore_nan) {
   CheckOrdered(call, x.dtype());
@@ -188,8 +189,7 @@ Values Mode(Builder& b, const OpCall& call) {
   Value start = place;
   if (n > 1) {
     const Value key = IsBool(self.dtype()) ? b.Convert(s.values, DType::Byte) : s.values;
-    const Value changed =
-        b.Ne(b.SliceDim(key, dim, 1, n), b.SliceDim(key, dim, 0, n - 1));
+    const Value changed = b.Ne(b.SliceDim(key, dim, 1, n), b.SliceDim(key, dim, 0, n - 1));
     Dims low(self.rank(), 0), none(self.rank(), 0);
     low[dim] = 1;
     const Value starts = b.Pad(changed, b.Constant(DType::Bool, true), low, none);

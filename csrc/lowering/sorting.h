@@ -22,9 +22,9 @@ Sorted TopAlong(Builder& b, Value x, int64_t dim, int64_t k, bool descending);
 // RuntimeError for types that have no order.
 void CheckOrdered(const OpCall& call, DType dtype);
 
-// Binary search along the last dimension of `sequence` ([.., n]) for `values` ([.., m], or any shape
-// when the sequence is a vector): the first place whose entry is not before the value (`right`: after
-// it). `sorter` (may be undefined) gives the order of the sequence. int32 result.
+// Binary search along the last dimension of `sequence` ([.., n]) for `values` ([.., m], or any
+// shape when the sequence is a vector): the first place whose entry is not before the value
+// (`right`: after it). `sorter` (may be undefined) gives the order of the sequence. int32 result.
 Value SearchSorted(Builder& b, Value sequence, Value values, Value sorter, bool right);
 
 }  // namespace torch_tpu::lowering

@@ -10,9 +10,11 @@
 namespace torch_tpu::lowering {
 namespace {
 
-// Joins along `dim` in the promoted type. As PyTorch has always done, an empty vector takes no part.
+// Joins along `dim` in the promoted type. As PyTorch has always done, an empty vector takes no
+// part.
 Value Join(Builder& b, const OpCall& call, const Values& tensors, int64_t dim) {
-  TORCH_CHECK_VALUE(!tensors.empty(), call.name(), ": expected a non-empty list of tensors, got []");
+  TORCH_CHECK_VALUE(!tensors.empty(), call.name(),
+                    ": expected a non-empty list of tensors, got []");
   PromotionState promotion;
   for (const Value& t : tensors) {
     TORCH_CHECK(t.rank() > 0, call.name(), ": expected tensors of at least one dimension, got []");
@@ -123,12 +125,12 @@ Value Roll(Builder& b, const OpCall& call) {
   const Dims shifts = call.Ints(1), dims = call.IsNone(2) ? Dims() : call.Ints(2);
   TORCH_CHECK(!shifts.empty(), call.name(), ": expected at least one shift, got []");
   if (dims.empty()) {
-    TORCH_CHECK(shifts.size() == 1, call.name(), ": expected one shift when no dims are given, got ",
-                ToString(shifts));
+    TORCH_CHECK(shifts.size() == 1, call.name(),
+                ": expected one shift when no dims are given, got ", ToString(shifts));
     return b.Reshape(RollDim(b, b.Reshape(self, {self.numel()}), 0, shifts[0]), self.dims());
   }
-  TORCH_CHECK(shifts.size() == dims.size(), call.name(),
-              ": expected as many shifts as dims, got ", ToString(shifts), " and ", ToString(dims));
+  TORCH_CHECK(shifts.size() == dims.size(), call.name(), ": expected as many shifts as dims, got ",
+              ToString(shifts), " and ", ToString(dims));
   TORCH_CHECK_INDEX(self.rank() > 0, call.name(), ": expected dimensions for dims ", ToString(dims),
                     ", got a tensor of 0 dimensions");
   Value x = self;
@@ -202,8 +204,8 @@ Value BlockDiag(Builder& b, const OpCall& call) {
   int64_t left = 0;
   for (Value& block : blocks) {
     const int64_t width = block.dim(1);
-    block = b.Pad(b.Convert(block, type), b.Constant(type, 0), {0, left},
-                  {0, columns - left - width});
+    block =
+        b.Pad(b.Convert(block, type), b.Constant(type, 0), {0, left}, {0, columns - left - width});
     left += width;
   }
   return b.Concatenate(blocks, 0);
@@ -230,9 +232,8 @@ Value TriangleIndices(Builder& b, const OpCall& call) {
   if (total == 0) return Zeros(b, type, {2, 0});
   // The row of entry k is the number of later rows that start at or before k.
   const Value start = b.ConstantInts(DType::Int, starts, {rows});
-  const Value marks =
-      ScatterSlices(b, b.Constant(DType::Int, 0, {total}), 0, start,
-                    b.Constant(DType::Int, 1, {rows}), Combine::kSum);
+  const Value marks = ScatterSlices(b, b.Constant(DType::Int, 0, {total}), 0, start,
+                                    b.Constant(DType::Int, 1, {rows}), Combine::kSum);
   const Value row = RunningSum(b, marks, 0) - 1;
   Value column = b.Iota(DType::Int, {total}, 0) - TakeAlong(b, start, 0, row);
   if (!lower) {

@@ -18,7 +18,8 @@ struct SliceBounds {
 inline SliceBounds ReadSlice(const OpCall& call, int i, const Dims& sizes) {
   TORCH_CHECK(!sizes.empty(), call.name(), ": expected at least one dimension, got []");
   const int64_t dim = call.Dim(i, static_cast<int64_t>(sizes.size())), n = sizes[dim];
-  int64_t start = call.IntOr(i + 1, 0), end = call.IntOr(i + 2, std::numeric_limits<int64_t>::max());
+  int64_t start = call.IntOr(i + 1, 0),
+          end = call.IntOr(i + 2, std::numeric_limits<int64_t>::max());
   const int64_t step = call.Int(i + 3);
   TORCH_CHECK(step > 0, call.name(), ": expected step > 0, got ", step);
   if (start < 0) start += n;

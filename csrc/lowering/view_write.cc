@@ -130,8 +130,7 @@ Value PlaceDiagonal(Builder& b, Value base, Value source, const DiagonalBounds& 
   const Value row = b.Iota(DType::Int, matrix, 0);
   Value on = b.Eq(b.Iota(DType::Int, matrix, 1), row + b.ConstantLike(row, d.offset));
   if (d.dim2 < d.dim1) on = b.Transpose(on, {1, 0});
-  on = b.BroadcastInDim(on, base.dims(),
-                        {std::min(d.dim1, d.dim2), std::max(d.dim1, d.dim2)});
+  on = b.BroadcastInDim(on, base.dims(), {std::min(d.dim1, d.dim2), std::max(d.dim1, d.dim2)});
   return b.Select(on, spread, base);
 }
 
