@@ -13,6 +13,7 @@
 
 #include "lowering/combinators.h"
 #include "lowering/families.h"
+#include "lowering/tap_convolution.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -129,13 +130,56 @@ Dims WithSpatial(int64_t first, int64_t second, const Dims& spatial) {
 
 Dims SpatialOf(const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); }
 
-// One convolution; low-precision floats accumulate in float32, complex values go by parts.
-Value Convolve(Builder& b, Value x, Value w, const hlo::ConvDims& dims) {
-  if (!IsComplex(x.dtype())) return b.Convolution(x, w, dims, AccumulateType(x.dtype()));
+// f on the values, for complex ones on their parts. `f` is bilinear.
+template <typename F>
+Value Bilinear(Builder& b, Value x, Value w, const F& f) {
+  if (!IsComplex(x.dtype())) return f(x, w);
   const Value xr = b.Real(x), xi = b.Imag(x), wr = b.Real(w), wi = b.Imag(w);
-  const DType part = xr.dtype();
-  return b.Complex(b.Convolution(xr, wr, dims, part) - b.Convolution(xi, wi, dims, part),
-                   b.Convolution(xr, wi, dims, part) + b.Convolution(xi, wr, dims, part));
+  return b.Complex(f(xr, wr) - f(xi, wi), f(xr, wi) + f(xi, wr));
+}
+
+std::vector<TapAxis> TapAxes(const hlo::ConvDims& c) {
+  std::vector<TapAxis> axes;
+  for (size_t i = 0; i < c.strides.size(); ++i) {
+    axes.push_back({c.strides[i], c.rhs_dilation[i], c.lhs_dilation[i], c.padding_low[i],
+                    c.padding_high[i]});
+  }
+  return axes;
+}
+
+// XLA on CPUs has no fast path for groups of volumes: there each group is a convolution of its own.
+bool SplitsGroups(const hlo::ConvDims& c) {
+  return c.strides.size() == 3 && c.feature_groups > 1 && c.feature_groups <= 32;
+}
+
+// f(x's group, w's group) for every group, joined along `result_dim`.
+template <typename F>
+Value PerGroup(Builder& b, Value x, int64_t x_dim, Value w, int64_t w_dim, int64_t groups,
+               int64_t result_dim, const F& f) {
+  const int64_t nx = x.dim(x_dim) / groups, nw = w.dim(w_dim) / groups;
+  Values parts;
+  for (int64_t g = 0; g < groups; ++g) {
+    parts.push_back(f(b.SliceDim(x, x_dim, g * nx, (g + 1) * nx),
+                      b.SliceDim(w, w_dim, g * nw, (g + 1) * nw)));
+  }
+  return b.Concatenate(parts, result_dim);
+}
+
+// x: [n, groups * c, *s], w: [groups * o, c, *k]. Low-precision floats accumulate in float32.
+Value Convolve(Builder& b, Value x, Value w, hlo::ConvDims c) {
+  const int64_t groups = c.feature_groups;
+  if (SplitsGroups(c) && w.dim(1) > 1 && AccumulateType(RealType(x.dtype())) == DType::Float) {
+    c.feature_groups = 1;
+    return PerGroup(b, x, 1, w, 0, groups, 1,
+                    [&](Value x, Value w) { return Convolve(b, x, w, c); });
+  }
+  return Bilinear(b, x, w, [&](Value x, Value w) {
+    if (!SuitsTaps(x.dtype(), c.feature_groups, w.dim(1), SpatialOf(w.dims()))) {
+      return b.Convolution(x, w, c, AccumulateType(x.dtype()));
+    }
+    return ConvolveTaps(b, b.Convert(x, AccumulateType(x.dtype())),
+                        b.Convert(w, AccumulateType(x.dtype())), c.feature_groups, TapAxes(c));
+  });
 }
 
 Value Zeros(Builder& b, DType dtype, const Dims& dims) {
@@ -176,19 +220,15 @@ Value Transposed(Builder& b, Value x, Value w, const Geometry& g, const Dims& ou
     c.padding_high.push_back(out[i] - 1 - (x.dim(i + 2) - 1) * g.stride[i] + g.padding[i]);
     if (w.dim(i + 2) > 1) flipped.push_back(static_cast<int64_t>(i) + 2);
   }
-  w = b.Reverse(w, flipped);
-  c.kernel_input = 0;
-  c.kernel_output = 1;
-  if (g.groups > 1) {  // [g * c, o, k] -> [c, g * o, k]
-    Dims split = {g.groups, w.dim(0) / g.groups, w.dim(1)}, merged = {w.dim(0) / g.groups, features};
-    Dims order = {1, 0, 2};
-    for (size_t i = 0; i < g.spatial(); ++i) {
-      split.push_back(w.dim(i + 2));
-      merged.push_back(w.dim(i + 2));
-      order.push_back(static_cast<int64_t>(i) + 3);
-    }
-    w = b.Reshape(b.Transpose(b.Reshape(w, split), order), merged);
+  // [groups * c, o, *k] -> [groups * o, c, *k]
+  const Dims kernel = SpatialOf(w.dims());
+  Dims split = {g.groups, w.dim(0) / g.groups, w.dim(1)}, order = {0, 2, 1};
+  for (size_t i = 0; i < g.spatial(); ++i) {
+    split.push_back(kernel[i]);
+    order.push_back(static_cast<int64_t>(i) + 3);
   }
+  w = b.Transpose(b.Reshape(b.Reverse(w, flipped), split), order);
+  w = b.Reshape(w, WithSpatial(features, split[1], kernel));
   return Convolve(b, x, w, c);
 }
 
@@ -208,6 +248,16 @@ Value WeightGradient(Builder& b, Value x, Value grad, const Geometry& g, const D
     c.padding_high.push_back((kernel[i] - 1) * g.dilation[i] + (grad.dim(i + 2) - 1) * g.stride[i] +
                              1 - x.dim(i + 2) - g.padding[i]);
   }
+  if (SuitsTaps(x.dtype(), g.groups, channels, kernel)) {
+    const DType part = RealType(AccumulateType(x.dtype()));
+    return Bilinear(b, x, grad, [&](Value x, Value grad) {
+      // The kernel is walked by the dilation, the gradient by the stride.
+      std::vector<TapAxis> axes;
+      for (const TapAxis& a : TapAxes(c)) axes.push_back({a.dilation, a.stride, 1, a.low, a.high});
+      return ConvolveTapsWeight(b, b.Convert(x, part), b.Convert(grad, part), g.groups, kernel,
+                                axes);
+    });
+  }
   // The batch is the contracted feature; the groups are groups of it: [n, g * c] -> [g * n, c].
   c.feature_groups = g.groups;
   c.input_batch = 1;
@@ -226,7 +276,14 @@ Value WeightGradient(Builder& b, Value x, Value grad, const Geometry& g, const D
     }
     x = b.Reshape(b.Transpose(b.Reshape(x, split), order), merged);
   }
-  return Convolve(b, x, grad, c);
+  auto convolve = [&](Value x, Value grad) {
+    return Bilinear(b, x, grad, [&](Value x, Value grad) {
+      return b.Convolution(x, grad, c, AccumulateType(x.dtype()));
+    });
+  };
+  if (!SplitsGroups(c)) return convolve(x, grad);
+  c.feature_groups = 1;
+  return PerGroup(b, x, 0, grad, 1, g.groups, 0, convolve);
 }
 
 // aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding,
