@@ -78,11 +78,8 @@ const CompiledProgram& ExecutableCache::Find(std::string_view key) {
       if (it->second->key != key) continue;
       entry = it->second;
       if (entry->compiled == nullptr) {
-        changed_.wait(lock, [&] { return entry->compiled != nullptr || entry->failed; });
-        if (entry->failed) {
-          lock.unlock();
-          return Find(key);  // compile again here, to throw the same error
-        }
+        changed_.wait(lock, [&] { return entry->compiled != nullptr || entry->failure != nullptr; });
+        if (entry->failure != nullptr) std::rethrow_exception(entry->failure);
       }
       GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
       return *entry->compiled;
@@ -96,7 +93,7 @@ const CompiledProgram& ExecutableCache::Find(std::string_view key) {
     compiled = Compile(entry->key);
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    entry->failed = true;
+    entry->failure = std::current_exception();
     for (auto [it, end] = entries_.equal_range(hash); it != end; ++it) {
       if (it->second == entry) {
         entries_.erase(it);

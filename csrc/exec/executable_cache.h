@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +34,7 @@ class ExecutableCache {
   struct Entry {
     std::string key;
     std::unique_ptr<CompiledProgram> compiled;
-    bool failed = false;
+    std::exception_ptr failure;
   };
   static std::unique_ptr<CompiledProgram> Compile(std::string_view key);
 
