@@ -148,20 +148,19 @@ void PromotionState::Add(DType dtype, bool zero_dim_tensor, bool wrapped_number)
 }
 
 DType PromotionState::Result(DType default_dtype) const {
-  // The rule of at::native::result_type: a lower-priority operand only matters when its category
-  // (bool < int < float < complex) is above what is there already.
-  auto category = [](DType t) { return IsComplex(t) ? 3 : IsFloat(t) ? 2 : IsBool(t) ? 0 : 1; };
-  auto combine = [&](std::optional<DType> higher, std::optional<DType> lower) {
-    if (!higher) return lower;
-    if (!lower || category(*higher) >= category(*lower)) return higher;
-    // A float keeps its width: float64 with a complex number is complex128, float16 is complex32.
-    if (IsFloat(*higher)) return std::optional<DType>(c10::toComplexType(*higher));
-    return std::optional<DType>(c10::promoteTypes(*higher, *lower));
+  // The rule of at::native::result_type: a lower operand only matters where its category (bool < int <
+  // float < complex) is above that of the higher one, and a float keeps its width as it turns complex.
+  auto combine = [](std::optional<DType> higher, std::optional<DType> lower) {
+    if (!higher || !lower) return higher ? higher : lower;
+    if (IsComplex(*higher)) return higher;
+    if (IsFloat(*higher)) return IsComplex(*lower) ? ComplexType(*higher) : higher;
+    const bool matters = IsBool(*higher) || IsFloat(*lower) || IsComplex(*lower);
+    return matters ? c10::promoteTypes(*higher, *lower) : higher;
   };
   std::optional<DType> numbers = number;
   if (numbers && IsComplex(*numbers)) numbers = ComplexType(default_dtype);
   else if (numbers && IsFloat(*numbers)) numbers = default_dtype;
-  const std::optional<DType> result = combine(combine(dimensioned, zero_dim), numbers);
+  const std::optional<DType> result = combine(dimensioned, combine(zero_dim, numbers));
   TORCH_INTERNAL_ASSERT(result.has_value());
   return *result;
 }
