@@ -112,8 +112,9 @@ std::string NumberText(DType dtype, const c10::Scalar& value) {
   }
   if (IsFloat(dtype)) return FloatText(dtype, value.toDouble());
   if (dtype == DType::UInt64) return fmt::format("{}", value.toUInt64());
-  const int64_t number = value.isFloatingPoint() ? static_cast<int64_t>(value.toDouble())
-                                                 : value.toLong();
+  const int64_t number = value.isFloatingPoint()          ? static_cast<int64_t>(value.toDouble())
+                         : value.type() == DType::UInt64 ? static_cast<int64_t>(value.toUInt64())
+                                                         : value.toLong();
   switch (dtype) {  // wrap to the type's range, as a C cast does
     case DType::Byte: return fmt::format("{}", static_cast<uint8_t>(number));
     case DType::UInt16: return fmt::format("{}", static_cast<uint16_t>(number));
