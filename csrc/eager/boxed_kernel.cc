@@ -386,7 +386,6 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   }
 
   const exec::Launched launched = exec::Launch(writer, CurrentStream(device));
-  StoreWritten(launched, writer);
 
   if (entry.variant == Variant::kInPlace) {
     std::vector<IValue> returned;

@@ -20,8 +20,8 @@ RowCall& RowCall::Tensor(const at::Tensor& tensor) {
   return *this;
 }
 
-RowCall& RowCall::View(exec::TensorView view) {
-  writer_.Tensor(std::move(view));
+RowCall& RowCall::View(const exec::TensorView& view) {
+  writer_.Tensor(view);
   return *this;
 }
 
@@ -91,17 +91,7 @@ std::vector<exec::BufferRef> RowCall::RunBuffers() {
 void RowCall::RunInto(const at::Tensor& target) {
   writer_.EndCall();
   writer_.Write(0, ViewOf(target), exec::ProgramWriter::Cast::kAny);
-  StoreWritten(exec::Launch(writer_, CurrentStream(device_)), writer_);
-}
-
-void StoreWritten(const exec::Launched& launched, exec::ProgramWriter& writer) {
-  const auto& outputs = launched.compiled->program.outputs;
-  for (size_t i = 0; i < launched.outputs.size(); ++i) {
-    if (outputs[i].written_input < 0) continue;
-    auto& input = writer.inputs()[outputs[i].written_input];
-    auto* storage = static_cast<DeviceStorage*>(const_cast<void*>(input.storage));
-    storage->Store(launched.outputs[i]);
-  }
+  exec::Launch(writer_, CurrentStream(device_));
 }
 
 at::Tensor WrapResult(const exec::Launched& launched, size_t i) {

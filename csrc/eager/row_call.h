@@ -15,7 +15,7 @@ class RowCall {
   RowCall(const char* row, int device);
 
   RowCall& Tensor(const at::Tensor& tensor);
-  RowCall& View(exec::TensorView view);
+  RowCall& View(const exec::TensorView& view);
   RowCall& Tensors(at::TensorList tensors);
   RowCall& None();
   RowCall& Int(int64_t value);
@@ -37,8 +37,6 @@ class RowCall {
   exec::ProgramWriter writer_;
 };
 
-// Gives the outputs of a launch to the storages that were written, in the writer's input order.
-void StoreWritten(const exec::Launched& launched, exec::ProgramWriter& writer);
 // Result `i` of a launch as a tensor of its own.
 at::Tensor WrapResult(const exec::Launched& launched, size_t i);
 

@@ -208,9 +208,8 @@ void ResizeStorage(const c10::Storage& storage, size_t bytes) {
     const DType dtype = fits ? buffer->type().dtype : DType::Byte;
     const int64_t unit = fits ? item : 1;
     const Dims old_sizes = {old.bytes() / unit}, one = {1};
-    exec::TensorView flat{&old, buffer, dtype, old_sizes, one, 0, old.bytes()};
     RowCall call("tpu::resize_storage", old.device());
-    call.View(std::move(flat)).Int(static_cast<int64_t>(bytes) / unit);
+    call.View({&old, dtype, old_sizes, one, 0, old.bytes()}).Int(static_cast<int64_t>(bytes) / unit);
     static_cast<DeviceStorage*>(data.get_context())->Store(call.RunBuffers()[0]);
   }
   impl.set_data_ptr_noswap(std::move(data));
@@ -219,7 +218,7 @@ void ResizeStorage(const c10::Storage& storage, size_t bytes) {
 
 exec::TensorView ViewOf(const at::Tensor& tensor) {
   DeviceStorage& storage = StorageOf(tensor);
-  return {&storage,          storage.Load(),          tensor.scalar_type(), tensor.sizes(),
+  return {&storage,         tensor.scalar_type(),    tensor.sizes(),
           tensor.strides(), tensor.storage_offset(), storage.bytes()};
 }
 

@@ -7,14 +7,12 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
-#include <mutex>
-
 #include "exec/program.h"
 #include "exec/runtime.h"
 
 namespace torch_tpu::eager {
 
-class DeviceStorage {
+class DeviceStorage : public exec::BufferSlot {
  public:
   DeviceStorage(int device, int64_t bytes);
   ~DeviceStorage();
@@ -26,21 +24,10 @@ class DeviceStorage {
   // Unique among the live storages; reserved address space that faults when touched. Null for 0 bytes.
   void* address() const { return address_; }
 
-  exec::BufferRef Load() const {
-    const std::lock_guard lock(mutex_);
-    return buffer_;
-  }
-  void Store(exec::BufferRef buffer) {
-    const std::lock_guard lock(mutex_);
-    buffer_.swap(buffer);  // the old one dies after the lock is released
-  }
-
  private:
   int device_;
   int64_t bytes_;
   void* address_;
-  mutable std::mutex mutex_;
-  exec::BufferRef buffer_;
 };
 
 c10::DeviceAllocator* Allocator();

@@ -73,15 +73,17 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
   const LoweredProgram& program = compiled.program;
   const int device = writer.device();
   DeviceState& state = runtime.device(device);
+  if (!program.check_messages.empty()) state.BoundChecks();
 
+  auto& inputs = writer.inputs();
   c10::SmallVector<PJRT_Buffer*, 8> args;
   c10::SmallVector<int64_t, 4> keep;  // parameters that must not be donated
-  c10::SmallVector<bool, 8> donated(writer.inputs().size(), false);
+  c10::SmallVector<bool, 8> donated(inputs.size(), false);
   for (const auto& output : program.outputs) {
     if (output.written_input >= 0) donated[output.written_input] = true;
   }
-  for (size_t i = 0; i < writer.inputs().size(); ++i) {
-    const BufferRef& buffer = writer.inputs()[i].buffer;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const BufferRef& buffer = inputs[i].buffer;
     if (buffer == nullptr) {
       donated[i] = false;
       continue;
@@ -110,7 +112,9 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
     for (int64_t bytes : allocated) state.memory.Free(bytes);
   });
   for (const auto& output : program.outputs) {
-    const int64_t bytes = BytesOf(output.type);
+    // An output over a donated input takes its bytes over.
+    const bool in_place = output.written_input >= 0 && donated[output.written_input];
+    const int64_t bytes = in_place ? 0 : BytesOf(output.type);
     state.memory.Allocate(bytes);
     allocated.push_back(bytes);
   }
@@ -129,6 +133,10 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
         pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, type.dims), type, device,
         program.name.c_str()));
+    const int written = program.outputs[i].written_input;
+    if (written < 0) continue;
+    if (donated[written]) inputs[written].buffer->GiveBytesAway();
+    inputs[written].storage->Store(launched.outputs[i]);
   }
   if (!program.check_messages.empty()) {
     state.AddCheck({launched.outputs.back(), program.name.c_str(), &program.check_messages});

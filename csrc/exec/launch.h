@@ -13,8 +13,8 @@ struct Launched {
 };
 
 // Finds or compiles the program and launches it on the writer's device, asynchronously, as work of
-// `stream`. Inputs that the program overwrites are donated unless somebody else holds their buffer.
-// Throws before anything changed when the device has no room.
+// `stream`. Inputs that the program overwrites are donated unless somebody else holds their buffer;
+// their storages get the new ones. Throws before anything changed when the device has no room.
 Launched Launch(ProgramWriter& writer, int64_t stream);
 
 // Blocking mode: every launch waits and raises its own errors.

@@ -280,10 +280,16 @@ void Decoder::Store(const ViewRef& view, Value value, std::string_view op) {
   TORCH_CHECK(value.dims() == view.sizes, op, ": output with shape ", ToString(view.sizes),
               " doesn't match the broadcast shape ", ToString(value.dims()));
   value = b_.Convert(value, view.dtype);
+  DType dtype = view.dtype;
+  if (IsBool(dtype) && !IsBool(input.type.dtype)) {
+    // As bool, the bytes beside the view's would become 0 or 1.
+    dtype = DType::Byte;
+    value = b_.Convert(value, dtype);
+  }
   if (view.kind == Tag::kWhole || view.kind == Tag::kReshaped) {
     input.value = ReinterpretAs(b_, value, input.type);
   } else {
-    const Value base = Reinterpret(b_, input.value, view.dtype);
+    const Value base = Reinterpret(b_, input.value, dtype);
     const Value offset = view.offset_position < 0 ? Value() : IntOperand(view.offset_position);
     input.value = ReinterpretAs(
         b_, WriteView(b_, base, view.sizes, view.strides, view.plan, offset, value), input.type);

@@ -47,14 +47,14 @@ void ProgramWriter::Random(uint64_t seed, uint64_t offset) {
   has_random_ = true;
 }
 
-void ProgramWriter::View(TensorView& view) {
-  const bool unwritten = view.buffer == nullptr;
+void ProgramWriter::View(const TensorView& view) {
   size_t slot = 0;
   while (slot < inputs_.size() && inputs_[slot].storage != view.storage) ++slot;
   if (slot < inputs_.size()) {
     Put(Tag::kOldInput, static_cast<uint16_t>(slot));
   } else {
-    Input input{view.storage, std::move(view.buffer), {}};
+    Input input{view.storage, view.storage->Load(), {}};
+    const bool unwritten = input.buffer == nullptr;
     if (!unwritten) {
       input.type = input.buffer->type();
     } else {

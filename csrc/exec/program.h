@@ -28,8 +28,7 @@ enum class Tag : uint8_t {
 
 // A tensor over a base array: what the eager room knows of it.
 struct TensorView {
-  const void* storage;       // identity
-  BufferRef buffer;          // empty: nothing was written yet
+  BufferSlot* storage;
   DType dtype;               // of the view
   IntArrayRef sizes, strides;
   int64_t offset;            // in elements of `dtype`
@@ -44,7 +43,7 @@ class ProgramWriter {
   void Call(const lowering::OpRow& row) { Put(Tag::kCall, static_cast<uint16_t>(row.index)); }
   void EndCall() { Put(Tag::kEnd); }
   void None() { Put(Tag::kNone); }
-  void Tensor(TensorView view, bool wrapped_number = false) {
+  void Tensor(const TensorView& view, bool wrapped_number = false) {
     Put(wrapped_number ? Tag::kWrappedTensor : Tag::kTensor);
     View(view);
   }
@@ -73,7 +72,7 @@ class ProgramWriter {
   // Result `result` of the calls replaces the elements of `view`. An in-place op may only cast where
   // PyTorch's promotion allows it, a copy casts anything.
   enum class Cast : uint8_t { kPromotable, kAny };
-  void Write(int result, TensorView view, Cast cast = Cast::kPromotable) {
+  void Write(int result, const TensorView& view, Cast cast = Cast::kPromotable) {
     Put(Tag::kWrite, static_cast<uint16_t>(result), cast);
     View(view);
   }
@@ -87,8 +86,8 @@ class ProgramWriter {
   int device() const { return device_; }
 
   struct Input {
-    const void* storage;
-    BufferRef buffer;  // empty: not written yet, no parameter
+    BufferSlot* storage;
+    BufferRef buffer;  // what the storage held then; empty: not written yet, no parameter
     hlo::Type type;
   };
   std::vector<Input>& inputs() { return inputs_; }
@@ -97,7 +96,7 @@ class ProgramWriter {
   bool has_random() const { return has_random_; }
 
  private:
-  void View(TensorView& view);
+  void View(const TensorView& view);
   void PushNumber(const c10::Scalar& value);
 
   template <typename... T>

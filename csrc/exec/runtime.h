@@ -32,6 +32,8 @@ class DeviceBuffer {
   int device() const { return device_; }
   int64_t bytes() const { return bytes_; }
   const char* producer() const { return producer_; }
+  // After a donation: the bytes are another buffer's now.
+  void GiveBytesAway() { bytes_ = 0; }
 
  private:
   pjrt::Buffer buffer_;
@@ -41,6 +43,23 @@ class DeviceBuffer {
   const char* producer_;
 };
 using BufferRef = std::shared_ptr<DeviceBuffer>;
+
+// Where a storage keeps its buffer. Empty until the first write; a launch that writes replaces it.
+class BufferSlot {
+ public:
+  BufferRef Load() const {
+    const std::lock_guard lock(mutex_);
+    return buffer_;
+  }
+  void Store(BufferRef buffer) {
+    const std::lock_guard lock(mutex_);
+    buffer_.swap(buffer);  // the old one dies after the lock is released
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  BufferRef buffer_;
+};
 
 int64_t BytesOf(const hlo::Type& type);
 
@@ -67,6 +86,8 @@ class DeviceState {
   // Waits for every stream, then raises the first failed check.
   void Synchronize();
   void AddCheck(PendingCheck check);
+  // Raises failed checks where very many are pending: before a launch, which would lose what it writes.
+  void BoundChecks();
   // Waits for and looks at every pending check; raises the first that failed.
   void RaiseFailedChecks();
 
