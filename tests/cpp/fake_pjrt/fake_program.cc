@@ -62,8 +62,8 @@ Program ParseProgram(const std::string& text) {
   Program program;
   program.text = text;
   const std::string arguments = text.substr(main, arrow - main);
-  for (size_t at = arguments.find("%arg"); at != std::string::npos;) {
-    const size_t next = arguments.find("%arg", at + 1);
+  for (size_t at = arguments.find('%'); at != std::string::npos;) {
+    const size_t next = arguments.find('%', at + 1);
     const std::string argument = arguments.substr(at, next - at);
     program.donated.push_back(argument.find("tf.aliasing_output") != std::string::npos ||
                               argument.find("jax.buffer_donor") != std::string::npos);
