@@ -9,7 +9,7 @@ for program in build/dev/benchmarks/cpp/*_benchmark; do
   echo "== $program"
   "$program"
 done
-for script in benchmarks/python/*.py; do
+for script in benchmarks/*.py; do
   echo "== $script"
   python "$script"
 done
