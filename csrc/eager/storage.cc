@@ -49,8 +49,6 @@ class AddressSpace {
   }
 
  private:
-  static constexpr uint64_t kBytes = uint64_t{1} << 45;  // 32 TiB of 128
-
   void* Block(int64_t bytes) {
     const int order = Order(bytes);
     if (base_ == nullptr) Reserve();
@@ -60,8 +58,8 @@ class AddressSpace {
       return address;
     }
     const uint64_t size = uint64_t{1} << order;
-    TORCH_CHECK_WITH(OutOfMemoryError, size <= kBytes && next_ <= kBytes - size,
-                     "tpu: out of memory: expected a tensor of at most ", kBytes - next_,
+    TORCH_CHECK_WITH(OutOfMemoryError, size <= reserved_ && next_ <= reserved_ - size,
+                     "tpu: out of memory: expected a tensor of at most ", reserved_ - next_,
                      " bytes, got ", bytes);
     void* address = base_ + next_;
     next_ += size;
@@ -72,17 +70,23 @@ class AddressSpace {
     return std::max(6, 64 - std::countl_zero(static_cast<uint64_t>(bytes) - 1));
   }
 
+  // 32 TiB of the 128 there are; less where a limit or a sanitizer leaves less.
   void Reserve() {
-    void* base = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    TORCH_CHECK(base != MAP_FAILED, "tpu: expected to reserve ", kBytes,
-                " bytes of address space, got errno ", errno,
-                ". Raise the limit on address space (ulimit -v)");
-    base_ = static_cast<char*>(base);
+    constexpr uint64_t kMost = uint64_t{1} << 45, kLeast = uint64_t{1} << 36;
+    for (uint64_t bytes = kMost; bytes >= kLeast; bytes /= 2) {
+      void* base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (base == MAP_FAILED) continue;
+      base_ = static_cast<char*>(base);
+      reserved_ = bytes;
+      return;
+    }
+    TORCH_CHECK(false, "tpu: expected to reserve ", kLeast, " bytes of address space, got errno ",
+                errno, ". Raise the limit on address space (ulimit -v)");
   }
 
   std::mutex mutex_;
   char* base_ = nullptr;
-  uint64_t next_ = 0;
+  uint64_t reserved_ = 0, next_ = 0;
   std::array<std::vector<void*>, 64> free_;
   ska::flat_hash_map<const void*, DeviceStorage*> owners_;
 };
