@@ -84,6 +84,7 @@ class Decoder {
   ViewRef ReadViewRef();
   Value ReadTensor();
   Arg ReadArg(Tag tag);
+  Value BaseAs(const Input& input, DType dtype);
   Value Load(const ViewRef& view);
   void Store(const ViewRef& view, Value value, std::string_view op);
 
@@ -267,8 +268,14 @@ ViewRef Decoder::ReadViewRef() {
   return view;
 }
 
+Value Decoder::BaseAs(const Input& input, DType dtype) {
+  // XLA's simplifier merges neighbouring bitcast_converts, into a wrong shape where widths differ.
+  const bool guard = input.changed && dtype != input.type.dtype;
+  return Reinterpret(b_, guard ? b_.OptimizationBarrier({input.value})[0] : input.value, dtype);
+}
+
 Value Decoder::Load(const ViewRef& view) {
-  const Value base = Reinterpret(b_, inputs_[view.input].value, view.dtype);
+  const Value base = BaseAs(inputs_[view.input], view.dtype);
   if (view.kind == Tag::kWhole || view.kind == Tag::kReshaped) return b_.Reshape(base, view.sizes);
   return ReadView(b_, base, view.sizes, view.strides, view.plan,
                   view.offset_position < 0 ? Value() : IntOperand(view.offset_position));
@@ -289,7 +296,7 @@ void Decoder::Store(const ViewRef& view, Value value, std::string_view op) {
   if (view.kind == Tag::kWhole || view.kind == Tag::kReshaped) {
     input.value = ReinterpretAs(b_, value, input.type);
   } else {
-    const Value base = Reinterpret(b_, input.value, dtype);
+    const Value base = BaseAs(input, dtype);
     const Value offset = view.offset_position < 0 ? Value() : IntOperand(view.offset_position);
     input.value = ReinterpretAs(
         b_, WriteView(b_, base, view.sizes, view.strides, view.plan, offset, value), input.type);

@@ -35,6 +35,10 @@ struct HostView {
     for (int64_t& position : positions) position *= ItemSize(dtype);
     return positions;
   }
+  bool Overlaps() const {
+    const std::vector<int64_t> positions = Positions();
+    return std::set(positions.begin(), positions.end()).size() != positions.size();
+  }
   std::string Text() const {
     return DTypeName(dtype) + " sizes " + ToString(sizes) + " strides " + ToString(strides) +
            " offset " + std::to_string(offset);
@@ -159,7 +163,7 @@ class RandomProgram {
  public:
   explicit RandomProgram(int seed) : random_(seed) {
     for (int64_t n = random_.Int(1, 3); n > 0; --n) AddBase();
-    for (int64_t n = random_.Int(4, 12); n > 0; --n) random_.OneIn(2) ? AddRead() : AddWrite();
+    for (int64_t n = random_.Int(4, 12); n > 0; --n) AddStep();
   }
 
   const std::string& trace() const { return trace_; }
@@ -225,6 +229,19 @@ class RandomProgram {
     return base.storage->View(kept.dtype, kept.sizes, kept.strides, kept.offset);
   }
 
+  void AddStep() {
+    switch (random_.Int(0, 4)) {
+      case 0:
+      case 1:
+        return AddRead();
+      case 2:
+      case 3:
+        return AddWrite();
+      default:
+        return AddCopy();
+    }
+  }
+
   void AddRead() {
     const size_t i = random_.Int(0, bases_.size() - 1);
     const HostView view = AnyView(*bases_[i], false);
@@ -232,20 +249,13 @@ class RandomProgram {
     writer_.Call(Row("tpu::identity"));
     writer_.Tensor(Bind(*bases_[i], view));
     writer_.EndCall();
-    Expected expected{next_result_++, view.sizes, {}};
-    for (int64_t position : view.Positions()) {
-      const char* from = bases_[i]->host.data() + position;
-      expected.bytes.insert(expected.bytes.end(), from, from + ItemSize(view.dtype));
-    }
-    RandomViews::Canonical(expected.bytes, view.dtype);
-    reads_.push_back(std::move(expected));
+    reads_.push_back({next_result_++, view.sizes, Elements(*bases_[i], view)});
   }
 
   void AddWrite() {
     const size_t i = random_.Int(0, bases_.size() - 1);
     const HostView view = AnyView(*bases_[i], true);
-    const std::vector<int64_t> positions = view.Positions();
-    if (std::set(positions.begin(), positions.end()).size() != positions.size()) return;
+    if (view.Overlaps()) return;
     trace_ += "write base " + std::to_string(i) + ": " + view.Text() + "\n";
     const std::vector<char> bytes = random_.Bytes(view.dtype, NumElements(view.sizes));
     values_.push_back(
@@ -256,9 +266,48 @@ class RandomProgram {
     writer_.Tensor(values_.back()->View(view.dtype, target.sizes, *strides_.back()));
     writer_.EndCall();
     writer_.Write(next_result_++, target);
-    for (size_t k = 0; k < positions.size(); ++k) {
-      std::memcpy(bases_[i]->host.data() + positions[k], bytes.data() + k * ItemSize(view.dtype),
-                  ItemSize(view.dtype));
+    Replace(*bases_[i], view, bytes);
+  }
+
+  // From one view into another of the same sizes; also within one base, where both overlap or not.
+  void AddCopy() {
+    const size_t i = random_.Int(0, bases_.size() - 1), j = random_.Int(0, bases_.size() - 1);
+    const HostView from = AnyView(*bases_[i], false);
+    const int64_t item = ItemSize(from.dtype), bytes = bases_[j]->host.size();
+    const DType own = bases_[j]->type.dtype;
+    if (bytes % item != 0 || IsBool(own) != IsBool(from.dtype)) return;
+    HostView to{from.dtype, from.sizes, RowMajorStrides(from.sizes)};
+    int64_t last = 0;
+    for (size_t d = 0; d < to.sizes.size(); ++d) {
+      to.strides[d] *= from.sizes.size() == 1 ? random_.Int(1, 3) : 1;
+      last += std::max<int64_t>(to.sizes[d] - 1, 0) * to.strides[d];
+    }
+    if (last >= bytes / item || to.Overlaps()) return;
+    to.offset = random_.Int(0, bytes / item - 1 - last);
+    trace_ += "copy base " + std::to_string(i) + ": " + from.Text() + " to base " +
+              std::to_string(j) + ": " + to.Text() + "\n";
+    writer_.Call(Row("tpu::identity"));
+    writer_.Tensor(Bind(*bases_[i], from));
+    writer_.EndCall();
+    writer_.Write(next_result_++, Bind(*bases_[j], to));
+    Replace(*bases_[j], to, Elements(*bases_[i], from));
+  }
+
+  static std::vector<char> Elements(const Base& base, const HostView& view) {
+    std::vector<char> bytes;
+    for (int64_t position : view.Positions()) {
+      const char* from = base.host.data() + position;
+      bytes.insert(bytes.end(), from, from + ItemSize(view.dtype));
+    }
+    RandomViews::Canonical(bytes, view.dtype);
+    return bytes;
+  }
+
+  static void Replace(Base& base, const HostView& view, const std::vector<char>& bytes) {
+    const char* from = bytes.data();
+    for (int64_t position : view.Positions()) {
+      std::memcpy(base.host.data() + position, from, ItemSize(view.dtype));
+      from += ItemSize(view.dtype);
     }
   }
 
