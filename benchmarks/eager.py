@@ -1,7 +1,7 @@
 """Eager calls as ratios within one run.
 
-Small calls are held against a bare PJRT execute and native CPU, a real model against native CPU and,
-where PEER_DIR names a set-up of it, the small calls against the published torch-tpu too.
+Small calls are held against a bare PJRT execute and native CPU, a real model against native CPU,
+and, where PEER_DIR names a set-up of it, small calls against the published torch-tpu too.
 
 Each device is driven by a worker process of its own and the measurements take turns, so that what
 else the machine does meets all of them. Reported are medians over the rounds; a ratio is the median

@@ -1,7 +1,7 @@
 module @control_flow {
   func.func public @main(%0: tensor<i32>, %1: tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>) {
     %2 = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32> loc("aten::loop")
-    %22, %23 = "stablehlo.while"(%2, %1) ({
+    %21, %22 = "stablehlo.while"(%2, %1) ({
     ^bb0(%3: tensor<i32>, %4: tensor<2xf32>):
       %5 = "stablehlo.compare"(%3, %0) {comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type SIGNED>} : (tensor<i32>, tensor<i32>) -> tensor<i1> loc("aten::loop")
       "stablehlo.return"(%5) : (tensor<i1>) -> ()
@@ -24,10 +24,9 @@ module @control_flow {
         %18 = "stablehlo.broadcast_in_dim"(%17) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<2xf32> loc("aten::loop")
         "stablehlo.return"(%18) : (tensor<2xf32>) -> ()
       }) : (tensor<i1>) -> tensor<2xf32> loc("aten::loop")
-      %20 = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32> loc("aten::loop")
-      %21 = "stablehlo.add"(%6, %20) : (tensor<i32>, tensor<i32>) -> tensor<i32> loc("aten::loop")
-      "stablehlo.return"(%21, %19) : (tensor<i32>, tensor<2xf32>) -> ()
+      %20 = "stablehlo.add"(%6, %8) : (tensor<i32>, tensor<i32>) -> tensor<i32> loc("aten::loop")
+      "stablehlo.return"(%20, %19) : (tensor<i32>, tensor<2xf32>) -> ()
     }) : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>) loc("aten::loop")
-    "func.return"(%22, %23) : (tensor<i32>, tensor<2xf32>) -> ()
+    "func.return"(%21, %22) : (tensor<i32>, tensor<2xf32>) -> ()
   }
 }
