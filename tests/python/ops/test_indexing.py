@@ -1,4 +1,4 @@
-"""Index, gather and scatter ops: CPU's values for all dtypes, repeated and bad indices, no elements."""
+"""Index, gather and scatter ops: CPU's values for all dtypes, for bad indices and for nothing."""
 
 import pytest
 import torch
