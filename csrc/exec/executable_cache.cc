@@ -48,9 +48,10 @@ ExecutableCache& ExecutableCache::Get() {
 
 std::unique_ptr<CompiledProgram> ExecutableCache::Compile(std::string_view key) {
   auto compiled = std::make_unique<CompiledProgram>();
-  compiled->program = Lower(key);
-  if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
   pjrt::Client& client = Runtime::Get().client();
+  compiled->program = Lower(key, client.platform_name() == "cpu" ? lowering::Target::kCpu
+                                                                 : lowering::Target::kTpu);
+  if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
   static const std::string exact = CompileOptionsFor(client, false);
   static const std::string excess = CompileOptionsFor(client, true);
   const std::string& options = compiled->program.excess_precision ? excess : exact;

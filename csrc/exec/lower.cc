@@ -36,7 +36,7 @@ struct Input {
 
 class Decoder {
  public:
-  explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
+  Decoder(std::string_view bytes, lowering::Target target) : bytes_(bytes), target_(target) {}
 
   LoweredProgram Run();
 
@@ -89,6 +89,7 @@ class Decoder {
   void Store(const ViewRef& view, Value value, std::string_view op);
 
   std::string_view bytes_;
+  lowering::Target target_;
   size_t at_ = 0;
   Builder b_{"program"};
   std::vector<Input> inputs_;
@@ -415,6 +416,7 @@ LoweredProgram Decoder::Run() {
       }
       OpCall call(row.name, std::move(args));
       call.set_default_dtype(default_dtype);
+      call.set_target(target_);
       call.set_random_state(state);
       for (const Value& v : row.Lower(b_, call)) results.push_back(v);
       for (const auto& requirement : call.requirements()) {
@@ -495,6 +497,8 @@ LoweredProgram Decoder::Run() {
 
 }  // namespace
 
-LoweredProgram Lower(std::string_view bytes) { return Decoder(bytes).Run(); }
+LoweredProgram Lower(std::string_view bytes, lowering::Target target) {
+  return Decoder(bytes, target).Run();
+}
 
 }  // namespace torch_tpu::exec

@@ -146,6 +146,6 @@ struct LoweredProgram {
 };
 
 // Decodes and lowers. Errors of the lowering (shapes that do not fit, ...) pass through.
-LoweredProgram Lower(std::string_view bytes);
+LoweredProgram Lower(std::string_view bytes, lowering::Target target);
 
 }  // namespace torch_tpu::exec

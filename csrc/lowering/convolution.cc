@@ -1,19 +1,15 @@
 // Convolutions of any number of spatial dimensions, plain and transposed, and their gradients.
 //
-// All of them are one StableHLO convolution on channels-first values. With y = conv(x, w),
-// y[o, i] = sum_k x[i * stride + k * dilation - padding] w[o, k]:
-//   grad of x is a convolution of y's gradient, dilated by the stride, with w flipped;
-//   grad of w is a convolution of x with y's gradient, where stride and dilation change places and
-//   the batch is what is summed over.
-// A transposed convolution is the first of these, so its own gradients are the plain forms again.
+// With y = conv(x, w), y[o, i] = sum_k x[i * stride + k * dilation - padding] w[o, k], the gradient by x
+// is a plain convolution of y's gradient, spread by the stride, with w flipped. A transposed
+// convolution is just that, so its own gradients are the plain forms again.
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "lowering/combinators.h"
+#include "lowering/convolution_forms.h"
 #include "lowering/families.h"
-#include "lowering/tap_convolution.h"
 
 namespace torch_tpu::lowering {
 namespace {
@@ -130,160 +126,60 @@ Dims WithSpatial(int64_t first, int64_t second, const Dims& spatial) {
 
 Dims SpatialOf(const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); }
 
-// f on the values, for complex ones on their parts. `f` is bilinear.
-template <typename F>
-Value Bilinear(Builder& b, Value x, Value w, const F& f) {
-  if (!IsComplex(x.dtype())) return f(x, w);
-  const Value xr = b.Real(x), xi = b.Imag(x), wr = b.Real(w), wi = b.Imag(w);
-  return b.Complex(f(xr, wr) - f(xi, wi), f(xr, wi) + f(xi, wr));
-}
-
-std::vector<TapAxis> TapAxes(const hlo::ConvDims& c) {
-  std::vector<TapAxis> axes;
-  for (size_t i = 0; i < c.strides.size(); ++i) {
-    axes.push_back({c.strides[i], c.rhs_dilation[i], c.lhs_dilation[i], c.padding_low[i],
-                    c.padding_high[i]});
-  }
-  return axes;
-}
-
-// XLA on CPUs has no fast path for groups of volumes: there each group is a convolution of its own.
-bool SplitsGroups(const hlo::ConvDims& c) {
-  return c.strides.size() == 3 && c.feature_groups > 1 && c.feature_groups <= 32;
-}
-
-// f(x's group, w's group) for every group, joined along `result_dim`.
-template <typename F>
-Value PerGroup(Builder& b, Value x, int64_t x_dim, Value w, int64_t w_dim, int64_t groups,
-               int64_t result_dim, const F& f) {
-  const int64_t nx = x.dim(x_dim) / groups, nw = w.dim(w_dim) / groups;
-  Values parts;
-  for (int64_t g = 0; g < groups; ++g) {
-    parts.push_back(f(b.SliceDim(x, x_dim, g * nx, (g + 1) * nx),
-                      b.SliceDim(w, w_dim, g * nw, (g + 1) * nw)));
-  }
-  return b.Concatenate(parts, result_dim);
-}
-
-// x: [n, groups * c, *s], w: [groups * o, c, *k]. Low-precision floats accumulate in float32.
-Value Convolve(Builder& b, Value x, Value w, hlo::ConvDims c) {
-  const int64_t groups = c.feature_groups;
-  if (SplitsGroups(c) && w.dim(1) > 1 && AccumulateType(RealType(x.dtype())) == DType::Float) {
-    c.feature_groups = 1;
-    return PerGroup(b, x, 1, w, 0, groups, 1,
-                    [&](Value x, Value w) { return Convolve(b, x, w, c); });
-  }
-  return Bilinear(b, x, w, [&](Value x, Value w) {
-    if (!SuitsTaps(x.dtype(), c.feature_groups, w.dim(1), SpatialOf(w.dims()))) {
-      return b.Convolution(x, w, c, AccumulateType(x.dtype()));
-    }
-    return ConvolveTaps(b, b.Convert(x, AccumulateType(x.dtype())),
-                        b.Convert(w, AccumulateType(x.dtype())), c.feature_groups, TapAxes(c));
-  });
-}
-
 Value Zeros(Builder& b, DType dtype, const Dims& dims) {
   return b.Constant(AccumulateType(dtype), 0, dims);
 }
 
-// x: [n, c, *s], w: [o, c / groups, *k]; the high padding makes the result `out` long.
-Value Plain(Builder& b, Value x, Value w, const Geometry& g, const Dims& out) {
-  const Dims dims = WithSpatial(x.dim(0), w.dim(0), out);
-  if (x.numel() == 0 || w.numel() == 0 || NumElements(dims) == 0) return Zeros(b, x.dtype(), dims);
-  hlo::ConvDims c;
-  c.strides = g.stride;
-  c.padding_low = g.padding;
-  c.lhs_dilation.assign(g.spatial(), 1);
-  c.rhs_dilation = g.dilation;
-  c.feature_groups = g.groups;
+// The axes of the plain convolution from `input` to `out` elements; the high padding makes it fit.
+std::vector<ConvAxis> PlainAxes(const Geometry& g, const Dims& input, const Dims& kernel,
+                                const Dims& out) {
+  std::vector<ConvAxis> axes;
   for (size_t i = 0; i < g.spatial(); ++i) {
-    c.padding_high.push_back((out[i] - 1) * g.stride[i] + g.dilation[i] * (w.dim(i + 2) - 1) + 1 -
-                             x.dim(i + 2) - g.padding[i]);
+    const int64_t reach = (out[i] - 1) * g.stride[i] + g.dilation[i] * (kernel[i] - 1) + 1;
+    axes.push_back({g.stride[i], g.dilation[i], 1, g.padding[i],
+                    reach - input[i] - g.padding[i]});
   }
-  return Convolve(b, x, w, c);
+  return axes;
 }
 
-// x: [n, c, *s], w: [c, o / groups, *k]: the adjoint of Plain.
-Value Transposed(Builder& b, Value x, Value w, const Geometry& g, const Dims& out) {
-  const int64_t features = w.dim(1) * g.groups;
-  const Dims dims = WithSpatial(x.dim(0), features, out);
+// x: [n, groups * c, *s], w: [groups * o, c, *k].
+Value Plain(Builder& b, const OpCall& call, Value x, Value w, const Geometry& g, const Dims& out) {
+  const Dims dims = WithSpatial(x.dim(0), w.dim(0), out);
   if (x.numel() == 0 || w.numel() == 0 || NumElements(dims) == 0) return Zeros(b, x.dtype(), dims);
-  hlo::ConvDims c;
-  c.strides.assign(g.spatial(), 1);
-  c.lhs_dilation = g.stride;
-  c.rhs_dilation = g.dilation;
-  c.feature_groups = g.groups;
-  Dims flipped;
+  return Convolve(b, call, x, w, g.groups,
+                  PlainAxes(g, SpatialOf(x.dims()), SpatialOf(w.dims()), out));
+}
+
+// The adjoint of Plain by x. x: [n, groups * c, *s], w: [groups * c, o, *k].
+Value Transposed(Builder& b, const OpCall& call, Value x, Value w, const Geometry& g,
+                 const Dims& out) {
+  const int64_t features = w.dim(1) * g.groups;
+  const Dims kernel = SpatialOf(w.dims()), dims = WithSpatial(x.dim(0), features, out);
+  if (x.numel() == 0 || w.numel() == 0 || NumElements(dims) == 0) return Zeros(b, x.dtype(), dims);
+  std::vector<ConvAxis> axes;
+  Dims flipped, split = {g.groups, w.dim(0) / g.groups, w.dim(1)}, order = {0, 2, 1};
   for (size_t i = 0; i < g.spatial(); ++i) {
-    const int64_t reach = g.dilation[i] * (w.dim(i + 2) - 1);
-    c.padding_low.push_back(reach - g.padding[i]);
-    c.padding_high.push_back(out[i] - 1 - (x.dim(i + 2) - 1) * g.stride[i] + g.padding[i]);
-    if (w.dim(i + 2) > 1) flipped.push_back(static_cast<int64_t>(i) + 2);
-  }
-  // [groups * c, o, *k] -> [groups * o, c, *k]
-  const Dims kernel = SpatialOf(w.dims());
-  Dims split = {g.groups, w.dim(0) / g.groups, w.dim(1)}, order = {0, 2, 1};
-  for (size_t i = 0; i < g.spatial(); ++i) {
+    axes.push_back({1, g.dilation[i], g.stride[i], g.dilation[i] * (kernel[i] - 1) - g.padding[i],
+                    out[i] - 1 - (x.dim(i + 2) - 1) * g.stride[i] + g.padding[i]});
+    if (kernel[i] > 1) flipped.push_back(static_cast<int64_t>(i) + 2);
     split.push_back(kernel[i]);
     order.push_back(static_cast<int64_t>(i) + 3);
   }
+  // [groups * c, o, *k] -> [groups * o, c, *k]
   w = b.Transpose(b.Reshape(b.Reverse(w, flipped), split), order);
   w = b.Reshape(w, WithSpatial(features, split[1], kernel));
-  return Convolve(b, x, w, c);
+  return Convolve(b, call, x, w, g.groups, axes);
 }
 
-// Gradient of Plain's w: [o, c / groups, *k], from x: [n, c, *s] and grad: [n, o, *out].
-Value WeightGradient(Builder& b, Value x, Value grad, const Geometry& g, const Dims& kernel) {
-  const int64_t channels = x.dim(1) / g.groups;
-  const Dims dims = WithSpatial(grad.dim(1), channels, kernel);
+// The gradient of Plain by w: [groups * o, c, *kernel].
+Value WeightGradient(Builder& b, const OpCall& call, Value x, Value grad, const Geometry& g,
+                     const Dims& kernel) {
+  const Dims dims = WithSpatial(grad.dim(1), x.dim(1) / g.groups, kernel);
   if (x.numel() == 0 || grad.numel() == 0 || NumElements(dims) == 0) {
     return Zeros(b, x.dtype(), dims);
   }
-  hlo::ConvDims c;
-  c.strides = g.dilation;
-  c.rhs_dilation = g.stride;
-  c.lhs_dilation.assign(g.spatial(), 1);
-  c.padding_low = g.padding;
-  for (size_t i = 0; i < g.spatial(); ++i) {
-    c.padding_high.push_back((kernel[i] - 1) * g.dilation[i] + (grad.dim(i + 2) - 1) * g.stride[i] +
-                             1 - x.dim(i + 2) - g.padding[i]);
-  }
-  if (SuitsTaps(x.dtype(), g.groups, channels, kernel)) {
-    const DType part = RealType(AccumulateType(x.dtype()));
-    return Bilinear(b, x, grad, [&](Value x, Value grad) {
-      // The kernel is walked by the dilation, the gradient by the stride.
-      std::vector<TapAxis> axes;
-      for (const TapAxis& a : TapAxes(c)) axes.push_back({a.dilation, a.stride, 1, a.low, a.high});
-      return ConvolveTapsWeight(b, b.Convert(x, part), b.Convert(grad, part), g.groups, kernel,
-                                axes);
-    });
-  }
-  // The batch is the contracted feature; the groups are groups of it: [n, g * c] -> [g * n, c].
-  c.feature_groups = g.groups;
-  c.input_batch = 1;
-  c.input_feature = 0;
-  c.kernel_input = 0;
-  c.kernel_output = 1;
-  c.output_batch = 1;
-  c.output_feature = 0;
-  if (g.groups > 1) {
-    Dims split = {x.dim(0), g.groups, channels}, merged = {x.dim(0) * g.groups, channels};
-    Dims order = {1, 0, 2};
-    for (size_t i = 0; i < g.spatial(); ++i) {
-      split.push_back(x.dim(i + 2));
-      merged.push_back(x.dim(i + 2));
-      order.push_back(static_cast<int64_t>(i) + 3);
-    }
-    x = b.Reshape(b.Transpose(b.Reshape(x, split), order), merged);
-  }
-  auto convolve = [&](Value x, Value grad) {
-    return Bilinear(b, x, grad, [&](Value x, Value grad) {
-      return b.Convolution(x, grad, c, AccumulateType(x.dtype()));
-    });
-  };
-  if (!SplitsGroups(c)) return convolve(x, grad);
-  c.feature_groups = 1;
-  return PerGroup(b, x, 0, grad, 1, g.groups, 0, convolve);
+  return ConvolveWeight(b, call, x, grad, g.groups, kernel,
+                        PlainAxes(g, SpatialOf(x.dims()), kernel, SpatialOf(grad.dims())));
 }
 
 // aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding,
@@ -295,10 +191,13 @@ Value Convolution(Builder& b, const OpCall& call) {
   CheckTypes(call, x, w, bias);
   CheckShapes(call, x.dims(), w.dims(), bias, g);
   const Dims out = ForwardSpatial(x.dims(), w.dims(), g);
-  TORCH_CHECK(std::all_of(out.begin(), out.end(), [](int64_t d) { return d >= 0; }), call.name(),
-              ": expected an output of non-negative size, got ", ToString(out), " for input of size ",
-              ToString(x.dims()), " and weight of size ", ToString(w.dims()));
-  Value y = g.transposed ? Transposed(b, x, w, g, out) : Plain(b, x, w, g, out);
+  for (size_t i = 0; i < out.size(); ++i) {  // an empty input alone may have an empty output
+    TORCH_CHECK(out[i] > 0 || (out[i] == 0 && x.dim(i + 2) == 0), call.name(),
+                ": Given input size per channel: (", Joined(SpatialOf(x.dims())),
+                "). Calculated output size per channel: (", Joined(out),
+                "). Output size is too small");
+  }
+  Value y = g.transposed ? Transposed(b, call, x, w, g, out) : Plain(b, call, x, w, g, out);
   if (bias.defined()) {
     y = y + b.BroadcastInDim(b.Convert(bias, y.dtype()), y.dims(), {1});
   }
@@ -318,12 +217,13 @@ Values Gradients(Builder& b, const OpCall& call, int geometry) {
   Values results(3);
   if (mask[0]) {
     const Dims spatial = SpatialOf(x.dims());
-    results[0] = g.transposed ? Plain(b, grad, w, g, spatial) : Transposed(b, grad, w, g, spatial);
+    results[0] = g.transposed ? Plain(b, call, grad, w, g, spatial)
+                              : Transposed(b, call, grad, w, g, spatial);
   }
   if (mask[1]) {
     const Dims kernel = SpatialOf(w.dims());
-    results[1] = g.transposed ? WeightGradient(b, grad, x, g, kernel)
-                              : WeightGradient(b, x, grad, g, kernel);
+    results[1] = g.transposed ? WeightGradient(b, call, grad, x, g, kernel)
+                              : WeightGradient(b, call, x, grad, g, kernel);
   }
   if (mask[2]) {
     Dims summed(grad.rank() - 1);
