@@ -55,7 +55,9 @@ def embed(model: nn.Module, tokens: BatchEncoding) -> Tensor:
         return F.normalize((vectors * mask).sum(1) / mask.sum(1), dim=-1)
 
 
-def tokenize(tokenizer: PreTrainedTokenizerBase, sentences: list[str], length: int) -> BatchEncoding:
+def tokenize(
+    tokenizer: PreTrainedTokenizerBase, sentences: list[str], length: int
+) -> BatchEncoding:
     return tokenizer(
         sentences, padding="max_length", truncation=True, max_length=length, return_tensors="pt"
     )
@@ -114,7 +116,11 @@ def main(
     second_compiles = second["compiles"] - first["compiles"]
     fallbacks = {**first["fallbacks"], **torch.tpu.stats()["fallbacks"]}
     targets = [
-        ("largest difference from CPU PyTorch, float32", f"{difference:.1e}", difference < tolerance),
+        (
+            "largest difference from CPU PyTorch, float32",
+            f"{difference:.1e}",
+            difference < tolerance,
+        ),
         ("ops that ran on the CPU", ", ".join(sorted(fallbacks)) or "none", not fallbacks),
         ("compiles for the second batch", str(second_compiles), second_compiles == 0),
     ]

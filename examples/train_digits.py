@@ -134,7 +134,9 @@ def main(
 
     targets = [("test accuracy", f"{accuracy:.1%}", accuracy >= ACCURACY_TARGET)]
     fallbacks = stats["fallbacks"]
-    targets.append(("ops that ran on the CPU", ", ".join(sorted(fallbacks)) or "none", not fallbacks))
+    targets.append(
+        ("ops that ran on the CPU", ", ".join(sorted(fallbacks)) or "none", not fallbacks)
+    )
     if compare_cpu:
         curves["cpu"] = train(twin, train_images, train_labels, batches, "cpu")
         pairs = zip(curves["tpu"][:COMPARED_STEPS], curves["cpu"][:COMPARED_STEPS], strict=True)

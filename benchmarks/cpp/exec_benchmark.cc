@@ -121,7 +121,8 @@ void LowerAdd(benchmark::State& state) {
   Add add;
   ProgramWriter writer(0);
   add.Put(writer);
-  for (auto _ : state) benchmark::DoNotOptimize(Lower(writer.bytes()).text.data());
+  for (auto _ : state)
+    benchmark::DoNotOptimize(Lower(writer.bytes(), lowering::Target::kCpu).text.data());
 }
 
 BENCHMARK(BareExecute);

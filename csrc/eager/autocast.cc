@@ -15,11 +15,12 @@ namespace {
 // As on every autocast device: the loss of a float16 sigmoid overflows.
 at::Tensor RefuseBinaryCrossEntropy(const at::Tensor&, const at::Tensor&,
                                     const std::optional<at::Tensor>&, int64_t) {
-  TORCH_CHECK(false,
-              "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast. "
-              "Combine a sigmoid layer and the loss into "
-              "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, "
-              "which are safe to autocast.");
+  TORCH_CHECK(
+      false,
+      "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast. "
+      "Combine a sigmoid layer and the loss into "
+      "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, "
+      "which are safe to autocast.");
 }
 
 }  // namespace

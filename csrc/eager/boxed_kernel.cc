@@ -20,33 +20,49 @@ using Kind = ArgPlan::Kind;
 Kind KindOf(c10::TypePtr type) {
   if (auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
   switch (type->kind()) {
-    case c10::TypeKind::TensorType: return Kind::kTensor;
+    case c10::TypeKind::TensorType:
+      return Kind::kTensor;
     case c10::TypeKind::IntType:
-    case c10::TypeKind::SymIntType: return Kind::kInt;
-    case c10::TypeKind::BoolType: return Kind::kBool;
+    case c10::TypeKind::SymIntType:
+      return Kind::kInt;
+    case c10::TypeKind::BoolType:
+      return Kind::kBool;
     case c10::TypeKind::FloatType:
-    case c10::TypeKind::NumberType: return Kind::kNumber;
-    case c10::TypeKind::ScalarTypeType: return Kind::kDtype;
-    case c10::TypeKind::StringType: return Kind::kString;
-    case c10::TypeKind::GeneratorType: return Kind::kGenerator;
-    case c10::TypeKind::DeviceObjType: return Kind::kDevice;
+    case c10::TypeKind::NumberType:
+      return Kind::kNumber;
+    case c10::TypeKind::ScalarTypeType:
+      return Kind::kDtype;
+    case c10::TypeKind::StringType:
+      return Kind::kString;
+    case c10::TypeKind::GeneratorType:
+      return Kind::kGenerator;
+    case c10::TypeKind::DeviceObjType:
+      return Kind::kDevice;
     case c10::TypeKind::LayoutType:
-    case c10::TypeKind::MemoryFormatType: return Kind::kIgnored;
+    case c10::TypeKind::MemoryFormatType:
+      return Kind::kIgnored;
     case c10::TypeKind::ListType: {
       c10::TypePtr element = type->castRaw<c10::ListType>()->getElementType();
       if (auto optional = element->cast<c10::OptionalType>()) element = optional->getElementType();
       switch (element->kind()) {
-        case c10::TypeKind::TensorType: return Kind::kTensors;
+        case c10::TypeKind::TensorType:
+          return Kind::kTensors;
         case c10::TypeKind::IntType:
-        case c10::TypeKind::SymIntType: return Kind::kInts;
-        case c10::TypeKind::BoolType: return Kind::kBools;
-        case c10::TypeKind::FloatType: return Kind::kDoubles;
-        case c10::TypeKind::NumberType: return Kind::kNumbers;
-        default: break;
+        case c10::TypeKind::SymIntType:
+          return Kind::kInts;
+        case c10::TypeKind::BoolType:
+          return Kind::kBools;
+        case c10::TypeKind::FloatType:
+          return Kind::kDoubles;
+        case c10::TypeKind::NumberType:
+          return Kind::kNumbers;
+        default:
+          break;
       }
       break;
     }
-    default: break;
+    default:
+      break;
   }
   TORCH_INTERNAL_ASSERT(false, "argument type ", type->str(), " has no place in a program");
 }
@@ -89,9 +105,10 @@ void PutTensor(exec::ProgramWriter& writer, const at::Tensor& tensor) {
   if (!tensor.defined()) return writer.None();
   const bool wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
   if (tensor.device().type() == c10::DeviceType::PrivateUse1) {
-    TORCH_CHECK(tensor.device().index() == writer.device(),
-                "Expected all tensors to be on the same device, but found at least two devices, tpu:",
-                writer.device(), " and tpu:", static_cast<int>(tensor.device().index()), "!");
+    TORCH_CHECK(
+        tensor.device().index() == writer.device(),
+        "Expected all tensors to be on the same device, but found at least two devices, tpu:",
+        writer.device(), " and tpu:", static_cast<int>(tensor.device().index()), "!");
     return writer.Tensor(ViewOf(tensor), wrapped);
   }
   TORCH_CHECK(tensor.dim() == 0 && tensor.device().is_cpu(),
@@ -101,7 +118,8 @@ void PutTensor(exec::ProgramWriter& writer, const at::Tensor& tensor) {
 }
 
 bool SameNumber(const c10::Scalar& a, const c10::Scalar& b) {
-  if (a.isBoolean() || b.isBoolean()) return a.isBoolean() && b.isBoolean() && a.toBool() == b.toBool();
+  if (a.isBoolean() || b.isBoolean())
+    return a.isBoolean() && b.isBoolean() && a.toBool() == b.toBool();
   return a.toComplexDouble() == b.toComplexDouble() && a.isFloatingPoint() == b.isFloatingPoint() &&
          a.isComplex() == b.isComplex();
 }
@@ -119,7 +137,8 @@ Dims IntList(const IValue& value) {
   if (value.isIntList()) {
     for (int64_t v : value.toIntList()) list.push_back(v);
   } else {
-    for (const IValue& v : value.toListRef()) list.push_back(v.toSymInt().guard_int(__FILE__, __LINE__));
+    for (const IValue& v : value.toListRef())
+      list.push_back(v.toSymInt().guard_int(__FILE__, __LINE__));
   }
   return list;
 }
@@ -180,8 +199,8 @@ void PutArg(exec::ProgramWriter& writer, const ArgPlan& plan, const IValue& valu
   }
 }
 
-// PyTorch's stride order for elementwise results (TensorIterator's reorder_dimensions): physical order
-// of the result's dimensions, outermost first. Empty when it is row-major.
+// PyTorch's stride order for elementwise results (TensorIterator's reorder_dimensions): physical
+// order of the result's dimensions, outermost first. Empty when it is row-major.
 Dims ElementwiseLayout(c10::ArrayRef<IValue> args) {
   c10::SmallVector<const at::TensorBase*, 4> tensors;
   bool row_major = true;
@@ -235,8 +254,9 @@ Dims ElementwiseLayout(c10::ArrayRef<IValue> args) {
   return {};
 }
 
-// A bound on the 32-bit numbers that a random call draws: four for each element of its largest tensor,
-// of the product of its first two over their last dimensions (attention scores), or of its sizes.
+// A bound on the 32-bit numbers that a random call draws: four for each element of its largest
+// tensor, of the product of its first two over their last dimensions (attention scores), or of its
+// sizes.
 uint64_t RandomCount(c10::ArrayRef<IValue> args) {
   int64_t most = 1;
   const at::TensorBase* first = nullptr;
@@ -416,8 +436,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
     return;
   }
   torch::jit::drop(stack, entry.num_args);
-  const size_t num_lists =
-      std::count(entry.list_returns.begin(), entry.list_returns.end(), true);
+  const size_t num_lists = std::count(entry.list_returns.begin(), entry.list_returns.end(), true);
   const size_t per_list =
       num_lists == 0 ? 0 : (total - (entry.list_returns.size() - num_lists)) / num_lists;
   size_t next = 0;

@@ -38,11 +38,10 @@ at::Tensor Compact(const at::Tensor& tensor) {
 }
 
 void HostToDevice(const at::Tensor& dst, const at::Tensor& src) {
-  const at::Tensor host =
-      Resolved(src).to(dst.scalar_type()).expand(dst.sizes()).contiguous();
-  exec::BufferRef buffer = exec::Runtime::Get().ToDevice(
-      host.const_data_ptr(), {dst.scalar_type(), Dims(dst.sizes())}, dst.device().index(),
-      std::nullopt, "aten::copy_");
+  const at::Tensor host = Resolved(src).to(dst.scalar_type()).expand(dst.sizes()).contiguous();
+  exec::BufferRef buffer =
+      exec::Runtime::Get().ToDevice(host.const_data_ptr(), {dst.scalar_type(), Dims(dst.sizes())},
+                                    dst.device().index(), std::nullopt, "aten::copy_");
   if (IsWholeStorage(dst)) {
     StorageOf(dst).Store(std::move(buffer));
     return;
@@ -63,8 +62,8 @@ void DeviceToHost(const at::Tensor& dst, const at::Tensor& src) {
   if (buffer == nullptr) {
     host.zero_();  // never written on the device
   } else {
-    // The storage may hold another element type (view(dtype)); its bytes are what is asked for, except
-    // that complex and bool arrays have layouts of their own.
+    // The storage may hold another element type (view(dtype)); its bytes are what is asked for,
+    // except that complex and bool arrays have layouts of their own.
     if (buffer->type().dtype != device.scalar_type()) {
       buffer = StorageOf(RowCall("tpu::identity", device.device().index()).Tensor(device).Run()[0])
                    .Load();
@@ -91,10 +90,7 @@ void WithinDevice(const at::Tensor& dst, const at::Tensor& src) {
   if (value.scalar_type() == dst.scalar_type()) {
     RowCall("tpu::identity", dst.device().index()).Tensor(value).RunInto(dst);
   } else {
-    RowCall("tpu::cast", dst.device().index())
-        .Tensor(value)
-        .Dtype(dst.scalar_type())
-        .RunInto(dst);
+    RowCall("tpu::cast", dst.device().index()).Tensor(value).Dtype(dst.scalar_type()).RunInto(dst);
   }
 }
 
@@ -158,7 +154,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_local_scalar_dense", LocalScalarDense);
 }
 
-// Lazy conjugation and negation are resolved inside the copy; PyTorch's fallback would copy for ever.
+// Lazy conjugation and negation are resolved inside the copy; PyTorch's fallback would copy for
+// ever.
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
   m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }

@@ -1,5 +1,5 @@
-// Ops whose result size depends on the data: rows compute padded results and a count; the count comes
-// back to the host, and the results are prefixes of padded storages.
+// Ops whose result size depends on the data: rows compute padded results and a count; the count
+// comes back to the host, and the results are prefixes of padded storages.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -85,7 +85,10 @@ at::Tensor RepeatInterleave(const at::Tensor& repeats, std::optional<int64_t> ou
     TORCH_CHECK(facts[1].item<int64_t>() >= 0, "repeats can not be negative");
     size = facts[0].item<int64_t>();
   }
-  return RowCall("aten::repeat_interleave.Tensor", Device(repeats)).Tensor(repeats).Int(size).Run()[0];
+  return RowCall("aten::repeat_interleave.Tensor", Device(repeats))
+      .Tensor(repeats)
+      .Int(size)
+      .Run()[0];
 }
 
 // The number of elements, as PyTorch counts them: integers exactly, everything else in double.
@@ -114,7 +117,8 @@ at::Tensor& FillRange(const at::Scalar& start, const at::Scalar& end, const at::
       TORCH_WARN("The number of elements in the out tensor of shape ", out.sizes(), " is ",
                  out.numel(), " which does not match the computed number of elements ", size,
                  ". Note that this may occur as a result of rounding error. The out tensor will be "
-                 "resized to a tensor of shape (", size, ",).");
+                 "resized to a tensor of shape (",
+                 size, ",).");
     }
     out.resize_({size});
   }

@@ -23,10 +23,12 @@ void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::string& policy = GetSettings().fallback;
   exec::GetStats().CountFallback(name);
   TORCH_CHECK_NOT_IMPLEMENTED(
-      policy != "error", name, ": expected an op with a lowering, got one without (see docs/ops.md). "
+      policy != "error", name,
+      ": expected an op with a lowering, got one without (see docs/ops.md). "
       "Set TORCH_TPU_FALLBACK=warn to run it on the CPU");
   if (policy == "warn" && FirstTime(name)) {
-    TORCH_WARN(name, " has no lowering for tpu yet and runs on the CPU: its inputs are copied to the "
+    TORCH_WARN(name,
+               " has no lowering for tpu yet and runs on the CPU: its inputs are copied to the "
                "host and its results back. torch.tpu.stats()['fallbacks'] counts such calls");
   }
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);

@@ -1,5 +1,5 @@
-// Indexing whose result size depends on data: boolean masks, nonzero, unique, bincount. Rows do the work
-// on padded shapes; one count comes back to the host.
+// Indexing whose result size depends on data: boolean masks, nonzero, unique, bincount. Rows do the
+// work on padded shapes; one count comes back to the host.
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>
 #include <torch/library.h>
@@ -21,8 +21,7 @@ bool IsMask(const at::Tensor& t) {
 
 // Positions of the true elements, [numel, rank] with the count beside it.
 at::Tensor NonzeroExact(const at::Tensor& self) {
-  const std::vector<at::Tensor> r =
-      RowCall("tpu::nonzero_padded", Device(self)).Tensor(self).Run();
+  const std::vector<at::Tensor> r = RowCall("tpu::nonzero_padded", Device(self)).Tensor(self).Run();
   return Prefix(r[0], r[1].item<int64_t>());
 }
 
@@ -38,7 +37,8 @@ at::Tensor& NonzeroOut(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
-// Index tensors on the device, masks replaced by the positions they select, checked as PyTorch does.
+// Index tensors on the device, masks replaced by the positions they select, checked as PyTorch
+// does.
 std::vector<at::Tensor> ExpandIndices(const at::Tensor& self, const OptionalTensors& indices) {
   std::vector<at::Tensor> expanded;
   TORCH_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= self.dim(),
@@ -51,12 +51,11 @@ std::vector<at::Tensor> ExpandIndices(const at::Tensor& self, const OptionalTens
       expanded.emplace_back();
       continue;
     }
-    TORCH_CHECK_INDEX(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt ||
-                          IsMask(index),
-                      "tensors used as indices must be long, int, byte or bool tensors");
-    TORCH_CHECK(index.device() == self.device() || index.is_cpu(),
-                "indices should be either on ", at::kCPU,
-                " or on the same device as the indexed tensor (", self.device(), ")");
+    TORCH_CHECK_INDEX(
+        index.scalar_type() == at::kLong || index.scalar_type() == at::kInt || IsMask(index),
+        "tensors used as indices must be long, int, byte or bool tensors");
+    TORCH_CHECK(index.device() == self.device() || index.is_cpu(), "indices should be either on ",
+                at::kCPU, " or on the same device as the indexed tensor (", self.device(), ")");
     if (index.device() != self.device()) index = index.to(self.device());
     if (!IsMask(index)) {
       expanded.push_back(std::move(index));
@@ -64,12 +63,13 @@ std::vector<at::Tensor> ExpandIndices(const at::Tensor& self, const OptionalTens
     }
     if (index.scalar_type() == at::kByte) {
       TORCH_WARN(
-          "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+          "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+          "instead.");
     }
     for (int64_t d = 0; d < index.dim(); ++d) {
       const int64_t at = static_cast<int64_t>(expanded.size()) + d;
-      TORCH_CHECK_INDEX(at < self.dim() && index.size(d) == self.size(at),
-                        "The shape of the mask ", index.sizes(), " at index ", d,
+      TORCH_CHECK_INDEX(at < self.dim() && index.size(d) == self.size(at), "The shape of the mask ",
+                        index.sizes(), " at index ", d,
                         " does not match the shape of the indexed tensor ", self.sizes(),
                         " at index ", at);
     }
@@ -97,8 +97,8 @@ at::Tensor& IndexOut(const at::Tensor& self, const OptionalTensors& indices, at:
 }
 
 // x[mask] = number needs no positions.
-bool IsMaskedFill(const at::Tensor& self, const OptionalTensors& indices,
-                  const at::Tensor& values, bool accumulate) {
+bool IsMaskedFill(const at::Tensor& self, const OptionalTensors& indices, const at::Tensor& values,
+                  bool accumulate) {
   if (accumulate || values.numel() != 1 || indices.size() == 0) return false;
   const std::optional<at::Tensor> first = indices.get(0);
   if (!first || !IsMask(*first) || first->scalar_type() != at::kBool) return false;
@@ -169,8 +169,8 @@ bool Equal(const at::Tensor& self, const at::Tensor& other) {
   TORCH_CHECK(self.device() == other.device(),
               "Expected all tensors to be on the same device, but found at least two devices, ",
               self.device(), " and ", other.device(), "!");
-  TORCH_CHECK(self.scalar_type() == other.scalar_type(),
-              "Expected object of data type ", self.dtype(), " but got data type ", other.dtype(),
+  TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ",
+              self.dtype(), " but got data type ", other.dtype(),
               " for argument 'other' in call to equal");
   if (self.sizes() != other.sizes()) return false;
   if (self.numel() == 0) return true;

@@ -7,8 +7,8 @@
 
 namespace torch_tpu::eager {
 
-// The first `count` entries of dimension 0 of a fresh row-major tensor, which becomes them: its storage
-// stays longer than it needs.
+// The first `count` entries of dimension 0 of a fresh row-major tensor, which becomes them: its
+// storage stays longer than it needs.
 inline at::Tensor Prefix(const at::Tensor& padded, int64_t count) {
   Dims sizes(padded.sizes());
   sizes[0] = count;

@@ -73,8 +73,8 @@ class Registrar {
     const c10::FunctionSchema& schema = handle->schema();
     const size_t n = schema.arguments().size();
     std::string stem = base;
-    if (const size_t at = stem.rfind("_functional"); at != std::string::npos &&
-                                                     at + 11 == stem.size()) {
+    if (const size_t at = stem.rfind("_functional");
+        at != std::string::npos && at + 11 == stem.size()) {
       stem.resize(at);
     }
     for (const auto& op : overloads_[stem + "_"]) {

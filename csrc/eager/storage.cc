@@ -14,7 +14,8 @@
 namespace torch_tpu::eager {
 namespace {
 
-// Hands out addresses that nothing is mapped at. Blocks are powers of two, reused last in first out.
+// Hands out addresses that nothing is mapped at. Blocks are powers of two, reused last in first
+// out.
 class AddressSpace {
  public:
   void* Take(int64_t bytes, DeviceStorage* owner) {
@@ -74,7 +75,8 @@ class AddressSpace {
   void Reserve() {
     constexpr uint64_t kMost = uint64_t{1} << 45, kLeast = uint64_t{1} << 36;
     for (uint64_t bytes = kMost; bytes >= kLeast; bytes /= 2) {
-      void* base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void* base =
+          mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (base == MAP_FAILED) continue;
       base_ = static_cast<char*>(base);
       reserved_ = bytes;
@@ -213,7 +215,8 @@ void ResizeStorage(const c10::Storage& storage, size_t bytes) {
     const int64_t unit = fits ? item : 1;
     const Dims old_sizes = {old.bytes() / unit}, one = {1};
     RowCall call("tpu::resize_storage", old.device());
-    call.View({&old, dtype, old_sizes, one, 0, old.bytes()}).Int(static_cast<int64_t>(bytes) / unit);
+    call.View({&old, dtype, old_sizes, one, 0, old.bytes()})
+        .Int(static_cast<int64_t>(bytes) / unit);
     static_cast<DeviceStorage*>(data.get_context())->Store(call.RunBuffers()[0]);
   }
   impl.set_data_ptr_noswap(std::move(data));
@@ -259,9 +262,9 @@ at::Tensor Empty(IntArrayRef sizes, DType dtype, int device,
   const int before = CurrentDevice();
   SetCurrentDevice(device);
   auto restore = c10::make_scope_exit([&] { SetCurrentDevice(before); });
-  return at::Tensor(at::detail::empty_generic(
-      sizes, &TheAllocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), dtype,
-      memory_format));
+  return at::Tensor(at::detail::empty_generic(sizes, &TheAllocator(),
+                                              c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                              dtype, memory_format));
 }
 
 }  // namespace torch_tpu::eager

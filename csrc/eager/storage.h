@@ -1,7 +1,7 @@
 // Device storages: PyTorch's StorageImpl over one PJRT buffer, and tensors made of buffers.
 //
-// A storage is bytes to PyTorch and one typed row-major array to the device. Its buffer is replaced at
-// each write; all views see the new one. Before the first write there is no buffer at all.
+// A storage is bytes to PyTorch and one typed row-major array to the device. Its buffer is replaced
+// at each write; all views see the new one. Before the first write there is no buffer at all.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +21,8 @@ class DeviceStorage : public exec::BufferSlot {
 
   int device() const { return device_; }
   int64_t bytes() const { return bytes_; }
-  // Unique among the live storages; reserved address space that faults when touched. Null for 0 bytes.
+  // Unique among the live storages; reserved address space that faults when touched. Null for 0
+  // bytes.
   void* address() const { return address_; }
 
  private:

@@ -1,4 +1,5 @@
-// Factories without values, views and storage changes: metadata only. A view never launches anything.
+// Factories without values, views and storage changes: metadata only. A view never launches
+// anything.
 #include <ATen/EmptyTensor.h>
 #include <ATen/InferSize.h>
 #include <ATen/TensorUtils.h>

@@ -49,8 +49,8 @@ ExecutableCache& ExecutableCache::Get() {
 std::unique_ptr<CompiledProgram> ExecutableCache::Compile(std::string_view key) {
   auto compiled = std::make_unique<CompiledProgram>();
   pjrt::Client& client = Runtime::Get().client();
-  compiled->program = Lower(key, client.platform_name() == "cpu" ? lowering::Target::kCpu
-                                                                 : lowering::Target::kTpu);
+  compiled->program =
+      Lower(key, client.platform_name() == "cpu" ? lowering::Target::kCpu : lowering::Target::kTpu);
   if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
   static const std::string exact = CompileOptionsFor(client, false);
   static const std::string excess = CompileOptionsFor(client, true);
@@ -79,7 +79,8 @@ const CompiledProgram& ExecutableCache::Find(std::string_view key) {
       if (it->second->key != key) continue;
       entry = it->second;
       if (entry->compiled == nullptr) {
-        changed_.wait(lock, [&] { return entry->compiled != nullptr || entry->failure != nullptr; });
+        changed_.wait(lock,
+                      [&] { return entry->compiled != nullptr || entry->failure != nullptr; });
         if (entry->failure != nullptr) std::rethrow_exception(entry->failure);
       }
       GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);

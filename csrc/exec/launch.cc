@@ -16,18 +16,18 @@ namespace {
 
 std::atomic<int> g_blocking{-1};  // -1: ask the setting
 
-// Small immutable operands that come again (a learning rate, an offset) are kept on the device. They
-// are never donated, so nobody can change them.
+// Small immutable operands that come again (a learning rate, an offset) are kept on the device.
+// They are never donated, so nobody can change them.
 class OperandCache {
  public:
   BufferRef Get(std::string_view bytes, DType dtype, int64_t count, int device) {
-    Slot& slot = slots_[(HashBytes(bytes) + static_cast<uint64_t>(dtype) + device * 7919) %
-                        slots_.size()];
+    Slot& slot =
+        slots_[(HashBytes(bytes) + static_cast<uint64_t>(dtype) + device * 7919) % slots_.size()];
     const std::lock_guard lock(mutex_);
     if (slot.buffer == nullptr || slot.bytes != bytes || slot.buffer->device() != device ||
         slot.buffer->type().dtype != dtype) {
-      slot.buffer = Runtime::Get().ToDevice(bytes.data(), {dtype, {count}}, device, std::nullopt,
-                                            "operands");
+      slot.buffer =
+          Runtime::Get().ToDevice(bytes.data(), {dtype, {count}}, device, std::nullopt, "operands");
       slot.bytes = std::string(bytes);
     }
     return slot.buffer;
@@ -53,8 +53,7 @@ BufferRef OperandPack(const std::vector<T>& values, DType dtype, int device, boo
                                values.size() * sizeof(T));
   const int64_t count = static_cast<int64_t>(values.size());
   if (keep) return Operands().Get(bytes, dtype, count, device);
-  return Runtime::Get().ToDevice(values.data(), {dtype, {count}}, device, std::nullopt,
-                                 "operands");
+  return Runtime::Get().ToDevice(values.data(), {dtype, {count}}, device, std::nullopt, "operands");
 }
 
 }  // namespace

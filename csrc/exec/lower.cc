@@ -101,9 +101,12 @@ void Decoder::ScanView(Counted& counted) {
   const Tag where = Get<Tag>();
   if (where == Tag::kOperand) {
     const DType dtype = Get<DType>();
-    if (IsComplex(dtype)) counted.doubles += 2;
-    else if (IsFloat(dtype)) counted.doubles += 1;
-    else counted.ints += 1;
+    if (IsComplex(dtype))
+      counted.doubles += 2;
+    else if (IsFloat(dtype))
+      counted.doubles += 1;
+    else
+      counted.ints += 1;
     return;
   }
   size_t slot;
@@ -172,9 +175,12 @@ void Decoder::ScanArg(Tag tag, Counted& counted) {
       return;
     case Tag::kNumber: {
       const DType kind = Get<DType>();
-      if (kind == DType::ComplexDouble) counted.doubles += 2;
-      else if (kind == DType::Double) counted.doubles += 1;
-      else counted.ints += 1;
+      if (kind == DType::ComplexDouble)
+        counted.doubles += 2;
+      else if (kind == DType::Double)
+        counted.doubles += 1;
+      else
+        counted.ints += 1;
       return;
     }
     case Tag::kRandom:
@@ -430,10 +436,10 @@ LoweredProgram Decoder::Run() {
       TORCH_INTERNAL_ASSERT(result < static_cast<int>(results.size()), last_op, ": ",
                             results.size(), " results, number ", result, " is to be written");
       if (results[result].defined()) {
-        TORCH_CHECK(cast == ProgramWriter::Cast::kAny ||
-                        c10::canCast(results[result].dtype(), view.dtype),
-                    "result type ", results[result].dtype(),
-                    " can't be cast to the desired output type ", view.dtype);
+        TORCH_CHECK(
+            cast == ProgramWriter::Cast::kAny || c10::canCast(results[result].dtype(), view.dtype),
+            "result type ", results[result].dtype(), " can't be cast to the desired output type ",
+            view.dtype);
         Store(view, results[result], last_op);
         written.push_back({result, view.input});
       }

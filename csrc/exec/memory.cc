@@ -19,10 +19,11 @@ void DeviceMemory::Allocate(int64_t bytes) {
   if (now > limit_) {
     allocated_ -= bytes;
     ++num_ooms_;
-    TORCH_CHECK_WITH(OutOfMemoryError, false, "tpu: out of memory: expected at most ",
-                     Gib(limit_ - (now - bytes)), " more on tpu:", device_, ", got ", Gib(bytes),
-                     " (", Gib(now - bytes), " of ", Gib(limit_),
-                     " in use). Free tensors, use a smaller batch, or raise TORCH_TPU_MEMORY_LIMIT");
+    TORCH_CHECK_WITH(
+        OutOfMemoryError, false, "tpu: out of memory: expected at most ",
+        Gib(limit_ - (now - bytes)), " more on tpu:", device_, ", got ", Gib(bytes), " (",
+        Gib(now - bytes), " of ", Gib(limit_),
+        " in use). Free tensors, use a smaller batch, or raise TORCH_TPU_MEMORY_LIMIT");
   }
   int64_t peak = peak_;
   while (now > peak && !peak_.compare_exchange_weak(peak, now)) {

@@ -8,7 +8,8 @@ namespace torch_tpu::exec {
 
 class DeviceMemory {
  public:
-  // Reserves room for `bytes`; torch.OutOfMemoryError with sizes and advice when the device is full.
+  // Reserves room for `bytes`; torch.OutOfMemoryError with sizes and advice when the device is
+  // full.
   void Allocate(int64_t bytes);
   void Free(int64_t bytes);
 

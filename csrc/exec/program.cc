@@ -88,7 +88,8 @@ void ProgramWriter::View(const TensorView& view) {
     return;
   }
   const Dims flat = {elements};
-  const ViewPlan plan = PlanView(same_type ? IntArrayRef(base.dims) : flat, view.sizes, view.strides);
+  const ViewPlan plan =
+      PlanView(same_type ? IntArrayRef(base.dims) : flat, view.sizes, view.strides);
   const bool slices = plan.slices && plan.Fits(view.offset);
   PutList(slices ? Tag::kSliced : Tag::kGathered, view.sizes);
   PutList(Tag::kInts, view.strides);

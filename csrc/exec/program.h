@@ -1,6 +1,6 @@
-// A program: calls of lowerings over device arrays, as a byte string. The bytes are the cache key; only
-// on a miss are they decoded and lowered. Run-time numbers and view offsets are collected beside the
-// bytes and never part of them.
+// A program: calls of lowerings over device arrays, as a byte string. The bytes are the cache key;
+// only on a miss are they decoded and lowered. Run-time numbers and view offsets are collected
+// beside the bytes and never part of them.
 #pragma once
 
 #include <c10/core/Scalar.h>
@@ -17,22 +17,47 @@
 namespace torch_tpu::exec {
 
 enum class Tag : uint8_t {
-  kEnd, kCall, kNone, kTensor, kWrappedTensor, kTensors, kInt, kInts, kBool, kBools, kDoubles,
-  kStaticNumber, kNumber, kNumbers, kDtype, kString, kRandom, kWrite, kLayout, kDefaultDtype,
-  kPrecision, kExcessPrecision,
+  kEnd,
+  kCall,
+  kNone,
+  kTensor,
+  kWrappedTensor,
+  kTensors,
+  kInt,
+  kInts,
+  kBool,
+  kBools,
+  kDoubles,
+  kStaticNumber,
+  kNumber,
+  kNumbers,
+  kDtype,
+  kString,
+  kRandom,
+  kWrite,
+  kLayout,
+  kDefaultDtype,
+  kPrecision,
+  kExcessPrecision,
   // how a tensor is found
-  kNewInput, kUnwrittenInput, kOldInput, kOperand,
+  kNewInput,
+  kUnwrittenInput,
+  kOldInput,
+  kOperand,
   // how it lies in its base
-  kWhole, kReshaped, kSliced, kGathered,
+  kWhole,
+  kReshaped,
+  kSliced,
+  kGathered,
 };
 
 // A tensor over a base array: what the eager room knows of it.
 struct TensorView {
   BufferSlot* storage;
-  DType dtype;               // of the view
+  DType dtype;  // of the view
   IntArrayRef sizes, strides;
-  int64_t offset;            // in elements of `dtype`
-  int64_t storage_bytes;     // for a base that was not written yet
+  int64_t offset;         // in elements of `dtype`
+  int64_t storage_bytes;  // for a base that was not written yet
 };
 
 class ProgramWriter {
@@ -69,8 +94,8 @@ class ProgramWriter {
   void Precision(hlo::Precision precision) { Put(Tag::kPrecision, precision); }
   // The compiler may keep more digits between ops than their dtype has.
   void ExcessPrecision() { Put(Tag::kExcessPrecision); }
-  // Result `result` of the calls replaces the elements of `view`. An in-place op may only cast where
-  // PyTorch's promotion allows it, a copy casts anything.
+  // Result `result` of the calls replaces the elements of `view`. An in-place op may only cast
+  // where PyTorch's promotion allows it, a copy casts anything.
   enum class Cast : uint8_t { kPromotable, kAny };
   void Write(int result, const TensorView& view, Cast cast = Cast::kPromotable) {
     Put(Tag::kWrite, static_cast<uint16_t>(result), cast);
@@ -140,7 +165,7 @@ struct LoweredProgram {
     hlo::Type type;
     int written_input = -1;
   };
-  std::vector<Output> outputs;              // of the executable
+  std::vector<Output> outputs;  // of the executable
   bool excess_precision = false;
   std::vector<CheckMessage> check_messages;  // the last output is bool[n] when there are any
 };

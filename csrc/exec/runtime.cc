@@ -23,7 +23,7 @@ std::vector<std::string>& SearchDirs() {
 }
 
 int64_t HostMemoryBytes() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   sysinfo(&info);
   return static_cast<int64_t>(info.totalram) * info.mem_unit;
 }

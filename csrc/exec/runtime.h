@@ -71,9 +71,9 @@ struct CheckMessage {
 
 // A check that was launched and not looked at yet.
 struct PendingCheck {
-  BufferRef flags;                                 // bool[n], true is fine
+  BufferRef flags;  // bool[n], true is fine
   const char* op;
-  const std::vector<CheckMessage>* messages;       // n of them
+  const std::vector<CheckMessage>* messages;  // n of them
 };
 
 class DeviceState {
@@ -86,7 +86,8 @@ class DeviceState {
   // Waits for every stream, then raises the first failed check.
   void Synchronize();
   void AddCheck(PendingCheck check);
-  // Raises failed checks where very many are pending: before a launch, which would lose what it writes.
+  // Raises failed checks where very many are pending: before a launch, which would lose what it
+  // writes.
   void BoundChecks();
   // Waits for and looks at every pending check; raises the first that failed.
   void RaiseFailedChecks();

@@ -40,8 +40,8 @@ Dims Spans(const ViewPlan& plan) {
 
 // Linear positions of the view's elements in the base, dims: sizes.
 Value LinearIndices(Builder& b, IntArrayRef sizes, IntArrayRef strides, Value offset, DType type) {
-  Value linear = offset.defined() ? b.Broadcast(b.Convert(offset, type), sizes)
-                                  : b.Constant(type, 0, sizes);
+  Value linear =
+      offset.defined() ? b.Broadcast(b.Convert(offset, type), sizes) : b.Constant(type, 0, sizes);
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1 || strides[i] == 0) continue;
     linear = linear + b.Mul(b.Iota(type, sizes, i), b.Constant(type, strides[i], sizes));
@@ -146,15 +146,14 @@ Value ReinterpretAs(Builder& b, Value changed, const hlo::Type& like) {
   return b.Reshape(Reinterpret(b, changed, like.dtype), like.dims);
 }
 
-Value ReadView(Builder& b, Value base, IntArrayRef sizes, IntArrayRef strides,
-               const ViewPlan& plan, Value offset) {
+Value ReadView(Builder& b, Value base, IntArrayRef sizes, IntArrayRef strides, const ViewPlan& plan,
+               Value offset) {
   if (NumElements(sizes) == 0) return b.Constant(base.dtype(), 0, sizes);
   if (!plan.slices) {
     const DType type = IndexType(base.numel());
     Dims indices_dims(sizes);
     indices_dims.push_back(1);
-    const Value indices =
-        b.Reshape(LinearIndices(b, sizes, strides, offset, type), indices_dims);
+    const Value indices = b.Reshape(LinearIndices(b, sizes, strides, offset, type), indices_dims);
     hlo::GatherDims dims;
     dims.collapsed_dims = {0};
     dims.start_index_map = {0};
@@ -195,8 +194,7 @@ Value WriteView(Builder& b, Value base, IntArrayRef sizes, IntArrayRef strides,
   if (!plan.slices) {
     const DType type = IndexType(base.numel());
     const int64_t n = NumElements(sizes);
-    const Value indices =
-        b.Reshape(LinearIndices(b, sizes, strides, offset, type), {n, 1});
+    const Value indices = b.Reshape(LinearIndices(b, sizes, strides, offset, type), {n, 1});
     hlo::ScatterDims dims;
     dims.inserted_dims = {0};
     dims.scatter_to_operand = {0};
@@ -232,9 +230,8 @@ Value WriteView(Builder& b, Value base, IntArrayRef sizes, IntArrayRef strides,
     for (size_t i = 0; i < interior.size(); ++i) {
       if (plan.counts[i] == 1) interior[i] = 0;
     }
-    const Value hits =
-        b.Pad(b.Constant(DType::Bool, true, plan.counts), b.Constant(DType::Bool, false), zeros,
-              zeros, interior);
+    const Value hits = b.Pad(b.Constant(DType::Bool, true, plan.counts),
+                             b.Constant(DType::Bool, false), zeros, zeros, interior);
     const Value spread = b.Pad(x, b.Constant(x.dtype(), 0), zeros, zeros, interior);
     const Value old = plan.dynamic ? b.DynamicSlice(extended, starts, spans) : extended;
     x = b.Select(hits, spread, old);

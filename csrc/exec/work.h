@@ -1,5 +1,5 @@
-// Work that was launched on a stream and may not be done. PJRT orders by data; a stream only needs to
-// know what to wait for.
+// Work that was launched on a stream and may not be done. PJRT orders by data; a stream only needs
+// to know what to wait for.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ class WorkQueue {
   // Everything launched so far that is not done.
   std::vector<EventRef> Pending();
   bool IsDone();
-  // Blocks until everything launched before the call is done. Errors stay with the buffers that carry
-  // them and are raised where those are read; this rethrows none.
+  // Blocks until everything launched before the call is done. Errors stay with the buffers that
+  // carry them and are raised where those are read; this rethrows none.
   void Wait();
 
  private:

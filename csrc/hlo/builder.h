@@ -1,6 +1,6 @@
-// Builds one StableHLO module as text. Every method appends an operation, infers its result type and
-// returns its value. Nothing here does I/O, and nothing checks user input: a misuse is a bug in a
-// lowering and fails an internal assertion that names the operation.
+// Builds one StableHLO module as text. Every method appends an operation, infers its result type
+// and returns its value. Nothing here does I/O, and nothing checks user input: a misuse is a bug in
+// a lowering and fails an internal assertion that names the operation.
 #pragma once
 
 #include <c10/core/Scalar.h>

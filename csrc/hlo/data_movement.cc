@@ -23,15 +23,15 @@ Value Builder::Transpose(Value x, IntArrayRef permutation) {
     identity = identity && permutation[i] == static_cast<int64_t>(i);
     dims.push_back(x.dim(permutation[i]));
   }
-  TORCH_INTERNAL_ASSERT(static_cast<int64_t>(permutation.size()) == x.rank(), "transpose: ",
-                        ToString(permutation), " of ", TypeText(x.type()));
+  TORCH_INTERNAL_ASSERT(static_cast<int64_t>(permutation.size()) == x.rank(),
+                        "transpose: ", ToString(permutation), " of ", TypeText(x.type()));
   if (identity) return x;
   return Emit1("transpose", {x}, {x.dtype(), dims}, "permutation = " + ArrayAttr(permutation));
 }
 
 Value Builder::BroadcastInDim(Value x, IntArrayRef dims, IntArrayRef mapping) {
-  TORCH_INTERNAL_ASSERT(static_cast<int64_t>(mapping.size()) == x.rank(), "broadcast_in_dim: ",
-                        TypeText(x.type()), " mapped by ", ToString(mapping));
+  TORCH_INTERNAL_ASSERT(static_cast<int64_t>(mapping.size()) == x.rank(),
+                        "broadcast_in_dim: ", TypeText(x.type()), " mapped by ", ToString(mapping));
   return Emit1("broadcast_in_dim", {x}, {x.dtype(), Dims(dims)},
                "broadcast_dimensions = " + ArrayAttr(mapping));
 }
@@ -60,8 +60,8 @@ Value Builder::Slice(Value x, IntArrayRef start, IntArrayRef limit, IntArrayRef 
   }
   if (whole) return x;
   return Emit1("slice", {x}, {x.dtype(), dims},
-               fmt::format("start_indices = {}, limit_indices = {}, strides = {}",
-                           ArrayAttr(start), ArrayAttr(limit), ArrayAttr(steps)));
+               fmt::format("start_indices = {}, limit_indices = {}, strides = {}", ArrayAttr(start),
+                           ArrayAttr(limit), ArrayAttr(steps)));
 }
 
 Value Builder::SliceDim(Value x, int64_t dim, int64_t start, int64_t limit, int64_t stride) {
@@ -137,15 +137,15 @@ Value Builder::Gather(Value x, Value indices, const GatherDims& d) {
     dims[i] = contains(d.offset_dims, static_cast<int64_t>(i)) ? window[next_window++]
                                                                : batch[next_batch++];
   }
-  return Emit1("gather", {x, indices}, {x.dtype(), dims},
-               fmt::format("dimension_numbers = #stablehlo.gather<offset_dims = {}, "
-                           "collapsed_slice_dims = {}, operand_batching_dims = {}, "
-                           "start_indices_batching_dims = {}, start_index_map = {}, "
-                           "index_vector_dim = {}>, slice_sizes = {}, indices_are_sorted = {}",
-                           ListText(d.offset_dims), ListText(d.collapsed_dims),
-                           ListText(d.operand_batching), ListText(d.indices_batching),
-                           ListText(d.start_index_map), d.index_vector_dim,
-                           ArrayAttr(d.slice_sizes), d.sorted));
+  return Emit1(
+      "gather", {x, indices}, {x.dtype(), dims},
+      fmt::format("dimension_numbers = #stablehlo.gather<offset_dims = {}, "
+                  "collapsed_slice_dims = {}, operand_batching_dims = {}, "
+                  "start_indices_batching_dims = {}, start_index_map = {}, "
+                  "index_vector_dim = {}>, slice_sizes = {}, indices_are_sorted = {}",
+                  ListText(d.offset_dims), ListText(d.collapsed_dims), ListText(d.operand_batching),
+                  ListText(d.indices_batching), ListText(d.start_index_map), d.index_vector_dim,
+                  ArrayAttr(d.slice_sizes), d.sorted));
 }
 
 Values Builder::Scatter(ValueRef xs, Value indices, ValueRef updates, const ScatterDims& d,

@@ -49,8 +49,8 @@ Value Builder::ConstantLike(Value like, const c10::Scalar& value) {
 
 Value Builder::ConstantInts(DType dtype, IntArrayRef values, IntArrayRef dims) {
   const Type type{dtype, Dims(dims)};
-  const std::string text = Elements<int64_t>(
-      values, dims, [&](int64_t v) { return NumberText(dtype, c10::Scalar(v)); });
+  const std::string text =
+      Elements<int64_t>(values, dims, [&](int64_t v) { return NumberText(dtype, c10::Scalar(v)); });
   return Emit1("constant", {}, type, fmt::format("value = dense<{}> : {}", text, TypeText(type)));
 }
 
@@ -104,7 +104,7 @@ Value Builder::Binary(std::string_view op, Value x, Value y) {
 Value Builder::Compare(std::string_view direction, Value x, Value y) {
   CheckSame("compare", x, y);
   const DType t = x.dtype();
-  const std::string_view kind = IsFloat(t) || IsComplex(t)     ? "FLOAT"
+  const std::string_view kind = IsFloat(t) || IsComplex(t)   ? "FLOAT"
                                 : IsUnsigned(t) || IsBool(t) ? "UNSIGNED"
                                                              : "SIGNED";
   return Emit1("compare", {x, y}, {DType::Bool, x.dims()},

@@ -120,7 +120,8 @@ Value Hardtanh(Builder& b, const OpCall& call) {
   return b.Min(b.Max(x, Spread(b, call, 1, x)), Spread(b, call, 2, x));
 }
 
-// aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor
+// aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) ->
+// Tensor
 Value HardtanhBackward(Builder& b, const OpCall& call) {
   return OnFloats(b, call, {0, 1}, [&](Builder& b, const Values& v) {
     const Value outside =
@@ -216,8 +217,7 @@ Value Softplus(Builder& b, const OpCall& call) {
 Value SoftplusBackward(Builder& b, const OpCall& call) {
   return OnFloats(b, call, {0, 1}, [&](Builder& b, const Values& v) {
     const Value scaled = v[1] * Spread(b, call, 2, v[1]), growth = b.Exp(scaled);
-    return b.Select(b.Gt(scaled, Spread(b, call, 3, v[1])), v[0],
-                    v[0] * growth / (growth + 1));
+    return b.Select(b.Gt(scaled, Spread(b, call, 3, v[1])), v[0], v[0] * growth / (growth + 1));
   });
 }
 
@@ -242,9 +242,7 @@ Value LogSigmoidBackward(Builder& b, const OpCall& call) {
 
 // ---- smooth rectifiers
 
-Value NormalCdf(Builder& b, Value x) {
-  return 0.5 * (1 + Erf(b, x * (std::numbers::sqrt2 / 2)));
-}
+Value NormalCdf(Builder& b, Value x) { return 0.5 * (1 + Erf(b, x * (std::numbers::sqrt2 / 2))); }
 
 constexpr double kGeluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
 constexpr double kGeluCube = 0.044715;

@@ -53,14 +53,16 @@ Taps AdaptiveWindows(int64_t n, int64_t m) {
   return taps;
 }
 
-// Divides by the number of elements of each adaptive window, one dimension at a time as PyTorch does.
+// Divides by the number of elements of each adaptive window, one dimension at a time as PyTorch
+// does.
 Value DivideByCounts(Builder& b, Value x, int64_t dim, const Taps& taps) {
   Dims counts(taps.output, 0);
   for (const auto& row : taps.used) {
     for (int64_t o = 0; o < taps.output; ++o) counts[o] += row[o];
   }
   // A run-time number to XLA, which would otherwise multiply by the reciprocal.
-  const Value divisor = b.OptimizationBarrier({b.ConstantInts(x.dtype(), counts, {taps.output})})[0];
+  const Value divisor =
+      b.OptimizationBarrier({b.ConstantInts(x.dtype(), counts, {taps.output})})[0];
   return x / b.BroadcastInDim(divisor, x.dims(), {dim});
 }
 
@@ -108,13 +110,13 @@ Value AdaptiveAvgPoolBackward(Builder& b, const OpCall& call) {
   return b.Convert(y, x.dtype());
 }
 
-// The maximum over the window dimensions of `x`, and where it lies: `position` of the same dims holds
-// flat input positions. NaN is greater than every number; of equal values the first position wins, of
-// NaNs the last.
+// The maximum over the window dimensions of `x`, and where it lies: `position` of the same dims
+// holds flat input positions. NaN is greater than every number; of equal values the first position
+// wins, of NaNs the last.
 Values MaxAndPosition(Builder& b, Value x, Value position, const Dims& window) {
-  Values best = b.Reduce(
-      {x, position}, {b.LowestOf(x.dtype()), b.HighestOf(position.dtype())}, window,
-      [](Builder& b, hlo::ValueRef v) { return GreaterPair(b, v[0], v[1], v[2], v[3]); });
+  Values best =
+      b.Reduce({x, position}, {b.LowestOf(x.dtype()), b.HighestOf(position.dtype())}, window,
+               [](Builder& b, hlo::ValueRef v) { return GreaterPair(b, v[0], v[1], v[2], v[3]); });
   return {best[0], b.Convert(best[1], DType::Long)};
 }
 
@@ -156,7 +158,8 @@ Value Planes(Builder& b, Value x, size_t spatial) {
   return b.Reshape(x, {plane == 0 ? 0 : x.numel() / plane, plane});
 }
 
-// `values` put at flat positions `indices` of zero planes of `dims`: added up, or the last one wins.
+// `values` put at flat positions `indices` of zero planes of `dims`: added up, or the last one
+// wins.
 Value ScatterIntoPlanes(Builder& b, const OpCall& call, Value values, Value indices,
                         const Dims& dims, size_t spatial, bool add) {
   const DType type = add ? AccumulateType(values.dtype()) : values.dtype();
@@ -165,19 +168,18 @@ Value ScatterIntoPlanes(Builder& b, const OpCall& call, Value values, Value indi
   if (values.numel() == 0 || zeros.numel() == 0) return b.Convert(zeros, values.dtype());
   const Value updates = Planes(b, b.Convert(values, type), spatial);
   const Value at = Planes(b, b.Convert(indices, DType::Long), spatial);
-  call.RequireIndex(All(b, b.And(b.Ge(at, b.ConstantLike(at, 0)),
-                                 b.Lt(at, b.ConstantLike(at, plane)))),
-                    "found an invalid max index: expected 0 <= index < " + std::to_string(plane));
+  call.RequireIndex(
+      All(b, b.And(b.Ge(at, b.ConstantLike(at, 0)), b.Lt(at, b.ConstantLike(at, plane)))),
+      "found an invalid max index: expected 0 <= index < " + std::to_string(plane));
   hlo::ScatterDims s;
   s.inserted_dims = {1};
   s.operand_batching = {0};
   s.indices_batching = {0};
   s.scatter_to_operand = {1};
   s.index_vector_dim = 2;
-  const Value flat = b.Scatter(Planes(b, zeros, spatial), b.Reshape(at, {at.dim(0), at.dim(1), 1}),
-                               updates, s, [&](Builder& b, hlo::ValueRef v) -> Values {
-                                 return {add ? v[0] + v[1] : v[1]};
-                               })[0];
+  const Value flat = b.Scatter(
+      Planes(b, zeros, spatial), b.Reshape(at, {at.dim(0), at.dim(1), 1}), updates, s,
+      [&](Builder& b, hlo::ValueRef v) -> Values { return {add ? v[0] + v[1] : v[1]}; })[0];
   return b.Convert(b.Reshape(flat, dims), values.dtype());
 }
 
@@ -217,12 +219,12 @@ Value MaxUnpool(Builder& b, const OpCall& call) {
               spatial + 2, "d Tensor, but got a tensor with dim ", x.rank());
   TORCH_CHECK(x.dims() == indices.dims(), call.name(),
               ": Expected shape of indices to be same as that of the input tensor ",
-              ToString(x.dims()), " but got indices tensor with shape: ",
-              ToString(indices.dims()));
+              ToString(x.dims()), " but got indices tensor with shape: ", ToString(indices.dims()));
   for (size_t i = x.dims().size() == spatial + 2 ? 1 : 0; i < x.dims().size(); ++i) {
-    TORCH_CHECK(x.dims()[i] > 0, call.name(), ": Expected input to have non-zero size for "
-                "non-batch dimensions, but got ", ToString(x.dims()), " with dimension ", i,
-                " being empty.");
+    TORCH_CHECK(x.dims()[i] > 0, call.name(),
+                ": Expected input to have non-zero size for "
+                "non-batch dimensions, but got ",
+                ToString(x.dims()), " with dimension ", i, " being empty.");
   }
   if (spatial == 3) {
     const Dims stride = call.Ints(3), padding = call.Ints(4);
@@ -230,8 +232,8 @@ Value MaxUnpool(Builder& b, const OpCall& call) {
                 ": There should be exactly 3 elements in stride and padding, but got ",
                 stride.size(), " and ", padding.size(), " elements.");
     for (int64_t s : stride) {
-      TORCH_CHECK(s > 0, call.name(), ": strides should be greater than zero, but got stride: ",
-                  ToString(stride));
+      TORCH_CHECK(s > 0, call.name(),
+                  ": strides should be greater than zero, but got stride: ", ToString(stride));
     }
   }
   return ScatterIntoPlanes(b, call, x, indices, WithTrailing(x.dims(), out), spatial,

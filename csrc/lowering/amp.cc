@@ -38,9 +38,9 @@ Values UpdateScale(Builder& b, const OpCall& call) {
   const Value scale = call.Tensor(0), tracker = call.Tensor(1);
   TORCH_CHECK(tracker.dtype() == DType::Int, call.name(),
               ": expected growth_tracker to be int32, got ", DTypeName(tracker.dtype()));
-  TORCH_CHECK(scale.dtype() == DType::Float && call.Tensor(2).dtype() == DType::Float,
-              call.name(), ": expected scale and found_inf to be float32, got ",
-              DTypeName(scale.dtype()), " and ", DTypeName(call.Tensor(2).dtype()));
+  TORCH_CHECK(scale.dtype() == DType::Float && call.Tensor(2).dtype() == DType::Float, call.name(),
+              ": expected scale and found_inf to be float32, got ", DTypeName(scale.dtype()),
+              " and ", DTypeName(call.Tensor(2).dtype()));
   const auto like = [&](Value v, const Value& shape) { return b.Reshape(v, shape.dims()); };
   const Value current = b.Reshape(scale, {}), count = b.Reshape(tracker, {});
   const Value found = b.Convert(b.Reshape(call.Tensor(2), {}), DType::Bool);

@@ -110,8 +110,7 @@ Value FloorQuotient(Builder& b, Value x, Value y) {
   const Value differ = b.And(b.Ne(rem, zero), b.Ne(b.Lt(rem, zero), b.Lt(y, zero)));
   quotient = b.Select(differ, quotient - 1, quotient);
   const Value floor = b.Floor(quotient);
-  const Value near =
-      b.Select(b.Gt(quotient - floor, b.ConstantLike(x, 0.5)), floor + 1, floor);
+  const Value near = b.Select(b.Gt(quotient - floor, b.ConstantLike(x, 0.5)), floor + 1, floor);
   const Value ratio = x / y;
   // A zero quotient takes the sign of the ratio: 0 * ratio, but for an infinite divisor also exact.
   const Value signed_zero = b.Select(b.Lt(ratio, zero), -zero, ratio * zero);
@@ -139,8 +138,8 @@ Value TrueDivide(Builder& b, const OpCall& call) {
 Value FloorDivide(Builder& b, const OpCall& call) {
   return Elementwise(
       b, call, {0, 1}, kKeep,
-      [](Builder& b, const Values& v) { return FloorQuotient(b, v[0], v[1]); },
-      Accept::kRealNumber, Numbers::kExact);
+      [](Builder& b, const Values& v) { return FloorQuotient(b, v[0], v[1]); }, Accept::kRealNumber,
+      Numbers::kExact);
 }
 
 // aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -171,9 +170,9 @@ Value PowTensorScalar(Builder& b, const OpCall& call) {
     return Binary<Pow, kKeep, Accept::kNoBool>(b, call);
   }
   const double power = exponent.constant->toDouble();
-  TORCH_CHECK(!c10::isIntegralType(base, true) || !c10::isIntegralType(exponent.kind, true) ||
-                  power >= 0,
-              call.name(), ": Integers to negative integer powers are not allowed.");
+  TORCH_CHECK(
+      !c10::isIntegralType(base, true) || !c10::isIntegralType(exponent.kind, true) || power >= 0,
+      call.name(), ": Integers to negative integer powers are not allowed.");
   return Elementwise(
       b, call, {0, 1}, kKeep,
       [&](Builder& b, const Values& v) {
@@ -269,9 +268,7 @@ Value Lerp(Builder& b, const OpCall& call) {
 Value Addcmul(Builder& b, const OpCall& call) {
   return Elementwise(
       b, call, {0, 1, 2}, kKeep,
-      [&](Builder& b, const Values& v) {
-        return v[0] + Scaled(b, call.RawNumber(3), v[1]) * v[2];
-      },
+      [&](Builder& b, const Values& v) { return v[0] + Scaled(b, call.RawNumber(3), v[1]) * v[2]; },
       Accept::kNoBool);
 }
 

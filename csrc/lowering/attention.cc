@@ -107,8 +107,8 @@ Value Scores(Builder& b, const OpCall& call, const Shape& s, const Operands& x, 
   if (causal) {
     const Dims square = {s.length, s.keys};
     const Value visible = b.Ge(b.Iota(DType::Int, square, 0), b.Iota(DType::Int, square, 1));
-    const Value mask = b.Reshape(
-        b.BroadcastInDim(visible, {s.n, s.group, s.length, s.keys}, {2, 3}), s.Scores());
+    const Value mask =
+        b.Reshape(b.BroadcastInDim(visible, {s.n, s.group, s.length, s.keys}, {2, 3}), s.Scores());
     scores = b.Select(mask, scores, b.Infinity(scores.dtype(), true, s.Scores()));
   }
   return scores;
@@ -214,10 +214,10 @@ Values AttentionBackward(Builder& b, const OpCall& call) {
   Value grad_weights = MatrixProduct(b, grad, x.v, Side::kPlain, Side::kTransposed);
   Value used = weights;
   if (HasDropout(call, 12)) {
-    const Value state = b.Concatenate(
-        {b.Reshape(b.BitcastConvert(call.Tensor(14), DType::UInt64), {1}),
-         b.Reshape(b.BitcastConvert(call.Tensor(15), DType::UInt64), {1})},
-        0);
+    const Value state =
+        b.Concatenate({b.Reshape(b.BitcastConvert(call.Tensor(14), DType::UInt64), {1}),
+                       b.Reshape(b.BitcastConvert(call.Tensor(15), DType::UInt64), {1})},
+                      0);
     const Value factors = DropoutFactors(b, state, call.Number(b, 12, compute), s.Scores());
     grad_weights = grad_weights * factors;
     used = used * factors;
@@ -253,9 +253,14 @@ Values AttentionBackward(Builder& b, const OpCall& call) {
 OpRows AttentionRows() {
   // A scale is a constant of its model, and a dropout of zero leaves its whole branch away.
   return {
-      {"aten::_scaled_dot_product_fused_attention_overrideable", Attention,
-       {.random = true, .random_unless_zero = 4, .static_numbers = 1u << 7, .special_numbers = 1u << 4}},
-      {"aten::_scaled_dot_product_fused_attention_overrideable_backward", AttentionBackward,
+      {"aten::_scaled_dot_product_fused_attention_overrideable",
+       Attention,
+       {.random = true,
+        .random_unless_zero = 4,
+        .static_numbers = 1u << 7,
+        .special_numbers = 1u << 4}},
+      {"aten::_scaled_dot_product_fused_attention_overrideable_backward",
+       AttentionBackward,
        {.static_numbers = 1u << 16, .special_numbers = 1u << 12}},
   };
 }

@@ -89,8 +89,7 @@ Values BatchNorm(Builder& b, const OpCall& call, const Signature& at, bool train
   const Value eps = call.Number(b, at.eps, c.compute);
   TORCH_CHECK(training || (running_mean.defined() && running_var.defined()), call.name(),
               ": expected running_mean and running_var in evaluation mode, got None");
-  const Statistics s =
-      training ? OfBatch(b, c, eps) : OfRunning(b, running_mean, running_var, eps);
+  const Statistics s = training ? OfBatch(b, c, eps) : OfRunning(b, running_mean, running_var, eps);
   Values out = {Normalize(b, c, s, weight, bias), s.mean, s.invstd, Value(), Value()};
   if (!training) return out;
   const auto update = [&](Value running, Value batch, int i) {
@@ -105,13 +104,15 @@ Values BatchNorm(Builder& b, const OpCall& call, const Signature& at, bool train
 
 // aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean,
 //     Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-// aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean,
+// aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!)
+// running_mean,
 //     Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
 Values NativeBatchNorm(Builder& b, const OpCall& call) {
   return BatchNorm(b, call, {3, 5, 6, 7}, call.Bool(5));
 }
 
-// aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training,
+// aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool
+// training,
 //     float momentum, float eps) -> (Tensor, Tensor, Tensor)
 Values BatchNormNoStats(Builder& b, const OpCall& call) {
   Values out = BatchNorm(b, call, {-1, 3, 4, 5}, true);
@@ -141,7 +142,8 @@ Values BatchNormNoTraining(Builder& b, const OpCall& call) {
 
 Value Reserve(Builder& b) { return b.Constant(DType::Byte, 0, {0}); }
 
-// aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean,
+// aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!)
+// running_mean,
 //     Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)
 // aten::_batch_norm_with_update_functional(...) -> (Tensor, Tensor, Tensor, Tensor,
 //     Tensor running_mean_out, Tensor running_var_out)
@@ -161,8 +163,8 @@ Values BatchNormNoUpdate(Builder& b, const OpCall& call) {
 }
 
 // aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight,
-//     Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train,
-//     float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+//     Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool
+//     train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
 // aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean,
 //     Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps,
 //     bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)
@@ -173,11 +175,10 @@ Values BatchNormBackward(Builder& b, const OpCall& call) {
   const std::vector<bool> wanted = call.Bools(9);
   const DType parameter_type = weight.defined() ? call.Tensor(2).dtype() : c.input.dtype();
   const Value eps = call.Number(b, 8, c.compute);
-  const Statistics s =
-      training ? Statistics{PerChannel(b, call, 5, c, "save_mean"),
-                            PerChannel(b, call, 6, c, "save_invstd"), Value()}
-               : OfRunning(b, PerChannel(b, call, 3, c, "running_mean"),
-                           PerChannel(b, call, 4, c, "running_var"), eps);
+  const Statistics s = training ? Statistics{PerChannel(b, call, 5, c, "save_mean"),
+                                             PerChannel(b, call, 6, c, "save_invstd"), Value()}
+                                : OfRunning(b, PerChannel(b, call, 3, c, "running_mean"),
+                                            PerChannel(b, call, 4, c, "running_var"), eps);
   const Value grad = b.Convert(call.Tensor(0), c.compute);
   const Value sum = Sum(b, grad, c.over);
   const Value centered = c.x - c.Spread(b, s.mean);

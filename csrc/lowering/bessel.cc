@@ -151,7 +151,7 @@ template <bool scaled>
 Value K0(Builder& b, Value x) {
   Value small = ChebyshevSeries(b, x * x - 2, kK0Small) - b.Log(x * 0.5) * I0(b, x);
   Value large = ChebyshevSeries(b, 8 / x - 2, kK0Large) / b.Sqrt(x);
-  scaled ? small = small* b.Exp(x) : large = large * b.Exp(-x);
+  scaled ? small = small * b.Exp(x) : large = large * b.Exp(-x);
   return SecondKind(b, x, b.Select(b.Le(x, Number(b, x, 2)), small, large), +1);
 }
 
@@ -159,7 +159,7 @@ template <bool scaled>
 Value K1(Builder& b, Value x) {
   Value small = b.Log(x * 0.5) * I1(b, x) + ChebyshevSeries(b, x * x - 2, kK1Small) / x;
   Value large = ChebyshevSeries(b, 8 / x - 2, kK1Large) / b.Sqrt(x);
-  scaled ? small = small* b.Exp(x) : large = large * b.Exp(-x);
+  scaled ? small = small * b.Exp(x) : large = large * b.Exp(-x);
   return SecondKind(b, x, b.Select(b.Le(x, Number(b, x, 2)), small, large), +1);
 }
 
@@ -201,14 +201,13 @@ Value J1(Builder& b, Value x) {
   const Value roots = (square - 14.6819706421238932572) * (square - 49.2184563216946036703);
   const Value near = x * Polynomial(b, square, kJ1Rp) / Polynomial(b, square, kJ1Rq) * roots;
   const Value far = Far1(b, size).cosine;
-  return b.Select(b.Le(size, Number(b, x, 5)), near,
-                  b.Select(b.Lt(x, Number(b, x, 0)), -far, far));
+  return b.Select(b.Le(size, Number(b, x, 5)), near, b.Select(b.Lt(x, Number(b, x, 0)), -far, far));
 }
 
 Value Y0(Builder& b, Value x) {
   const Value square = x * x;
-  const Value near = Polynomial(b, square, kY0P) / Polynomial(b, square, kY0Q) +
-                     (2 / kPi) * b.Log(x) * J0(b, x);
+  const Value near =
+      Polynomial(b, square, kY0P) / Polynomial(b, square, kY0Q) + (2 / kPi) * b.Log(x) * J0(b, x);
   return SecondKind(b, x, b.Select(b.Le(x, Number(b, x, 5)), near, Far0(b, x).sine), -1);
 }
 

@@ -8,8 +8,8 @@ namespace {
 constexpr Promote kKeep = Promote::kKeep;
 const OpRow::Flags kElementwise = {.elementwise = true};
 
-// An amount outside [0, bits) shifts everything out: StableHLO compares amounts as unsigned numbers,
-// as PyTorch does.
+// An amount outside [0, bits) shifts everything out: StableHLO compares amounts as unsigned
+// numbers, as PyTorch does.
 Value ShiftLeft(Builder& b, Value x, Value amount) { return b.Binary("shift_left", x, amount); }
 
 Value ShiftRight(Builder& b, Value x, Value amount) {

@@ -37,11 +37,10 @@ ClassTarget TargetOf(Builder& b, const OpCall& call, Value self, Value target,
   if (c.single) dims.insert(dims.begin(), 1);
   c.slots = dims;
   c.slots.erase(c.slots.begin() + 1);
-  const bool fits = c.single ? target.numel() == 1 && target.rank() <= 1
-                             : target.dims() == c.slots;
+  const bool fits = c.single ? target.numel() == 1 && target.rank() <= 1 : target.dims() == c.slots;
   TORCH_CHECK(fits, call.name(), ": expected a target of shape ",
-              ToString(c.single ? Dims{} : c.slots), " for scores of shape ",
-              ToString(self.dims()), ", got ", ToString(target.dims()));
+              ToString(c.single ? Dims{} : c.slots), " for scores of shape ", ToString(self.dims()),
+              ", got ", ToString(target.dims()));
   c.compute = AccumulateType(self.dtype());
   c.scores = b.Convert(b.Reshape(self, dims), c.compute);
   c.column = dims;
@@ -124,8 +123,8 @@ Value NllLossBackward(Builder& b, const OpCall& call) {
   if (call.Int(4) == kReductionMean) grad = grad / b.Convert(call.Tensor(6), c.compute);
   grad = c.single ? b.Reshape(grad, {1}) : b.Broadcast(grad, c.slots);
   const Value each = -(grad * TargetWeights(b, call, 3, c));
-  const Value chosen = b.And(IsTarget(b, c), b.Broadcast(b.Reshape(b.Not(c.ignored), c.column),
-                                                         c.scores.dims()));
+  const Value chosen =
+      b.And(IsTarget(b, c), b.Broadcast(b.Reshape(b.Not(c.ignored), c.column), c.scores.dims()));
   const Value out = b.Select(chosen, b.Broadcast(b.Reshape(each, c.column), c.scores.dims()),
                              b.ConstantLike(c.scores, 0));
   return b.Convert(b.Reshape(out, self.dims()), self.dtype());
@@ -155,8 +154,7 @@ Value MultiMargin(Builder& b, const OpCall& call) {
   const ClassTarget c = MarginTarget(b, call, self, target, p);
   const Value hinge = Hinges(b, c, call.Number(b, 3, c.compute));
   const Value sum = Sum(b, p == 1 ? hinge : hinge * hinge, {1});
-  const Value loss =
-      sum * TargetWeights(b, call, 4, c) / static_cast<double>(c.classes());
+  const Value loss = sum * TargetWeights(b, call, 4, c) / static_cast<double>(c.classes());
   const Value out = ReduceLoss(b, loss, call.Int(5), self.dtype());
   return target.rank() == 0 ? b.Reshape(out, {}) : out;
 }
@@ -235,8 +233,8 @@ Value LabelHinges(Builder& b, const LabelLists& l, Value is_target) {
 Values MultilabelMargin(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0), target = call.Tensor(1);
   const LabelLists l = ListsOf(b, call, self, target);
-  const Value loss = Sum(b, LabelHinges(b, l, l.is_target), {1, 2}) /
-                     static_cast<double>(l.scores.dim(1));
+  const Value loss =
+      Sum(b, LabelHinges(b, l, l.is_target), {1, 2}) / static_cast<double>(l.scores.dim(1));
   const Value out = ReduceLoss(b, loss, call.Int(2), self.dtype());
   return {self.rank() < 2 ? b.Reshape(out, {}) : out,
           b.Convert(b.Reshape(l.is_target, self.dims()), self.dtype())};

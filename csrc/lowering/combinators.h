@@ -24,12 +24,12 @@ enum class Promote {
 enum class Accept {
   kAll,
   kNoBool,
-  kReal,              // no complex
-  kRealNumber,        // neither complex nor bool
-  kFloat,             // floats only
+  kReal,        // no complex
+  kRealNumber,  // neither complex nor bool
+  kFloat,       // floats only
   kFloatOrComplex,
-  kIntegral,          // ints and bool
-  kInteger,           // ints only
+  kIntegral,  // ints and bool
+  kInteger,   // ints only
 };
 
 // NotImplementedError naming the op unless it is defined for `dtype`.
@@ -102,7 +102,8 @@ Value BinaryOp(Builder& b, const OpCall& call) {
                 accept>(b, call);
 }
 
-// A number that XLA's simplifier cannot see: x / Opaque(c) stays a division, (x + c) - c stays both.
+// A number that XLA's simplifier cannot see: x / Opaque(c) stays a division, (x + c) - c stays
+// both.
 Value OpaqueLike(Builder& b, Value like, const c10::Scalar& value);
 
 // Sums in AccumulateType and keeps that type; `keep_dims` leaves 1s.

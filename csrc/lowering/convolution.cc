@@ -1,7 +1,7 @@
 // Convolutions of any number of spatial dimensions, plain and transposed, and their gradients.
 //
-// With y = conv(x, w), y[o, i] = sum_k x[i * stride + k * dilation - padding] w[o, k], the gradient by x
-// is a plain convolution of y's gradient, spread by the stride, with w flipped. A transposed
+// With y = conv(x, w), y[o, i] = sum_k x[i * stride + k * dilation - padding] w[o, k], the gradient
+// by x is a plain convolution of y's gradient, spread by the stride, with w flipped. A transposed
 // convolution is just that, so its own gradients are the plain forms again.
 #include <c10/util/Exception.h>
 
@@ -56,9 +56,9 @@ Geometry ReadGeometry(const OpCall& call, int first, int64_t rank) {
 
 // The rules of at::native::check_shape_forward, in its words.
 void CheckShapes(const OpCall& call, const Dims& x, const Dims& w, Value bias, const Geometry& g) {
-  TORCH_CHECK(x.size() == w.size(), call.name(), ": Expected ", w.size(),
-              "-dimensional input for ", w.size(), "-dimensional weight ", ToString(w),
-              ", but got ", x.size(), "-dimensional input of size ", ToString(x), " instead");
+  TORCH_CHECK(x.size() == w.size(), call.name(), ": Expected ", w.size(), "-dimensional input for ",
+              w.size(), "-dimensional weight ", ToString(w), ", but got ", x.size(),
+              "-dimensional input of size ", ToString(x), " instead");
   TORCH_CHECK(w[0] >= g.groups, call.name(), ": Given groups=", g.groups,
               ", expected weight to be at least ", g.groups,
               " at dimension 0, but got weight of size ", ToString(w), " instead");
@@ -68,8 +68,7 @@ void CheckShapes(const OpCall& call, const Dims& x, const Dims& w, Value bias, c
   const int64_t channels = g.transposed ? w[0] : w[1] * g.groups;
   TORCH_CHECK(x[1] == channels, call.name(), ": Given groups=", g.groups,
               ", transposed=", g.transposed, ", weight of size ", ToString(w), ", expected input",
-              ToString(x), " to have ", channels, " channels, but got ", x[1],
-              " channels instead");
+              ToString(x), " to have ", channels, " channels, but got ", x[1], " channels instead");
   const int64_t features = g.transposed ? w[1] * g.groups : w[0];
   if (bias.defined()) {
     TORCH_CHECK(bias.rank() == 1 && bias.dim(0) == features, call.name(),
@@ -87,8 +86,9 @@ void CheckShapes(const OpCall& call, const Dims& x, const Dims& w, Value bias, c
       TORCH_CHECK(g.output_padding[i] < g.stride[i] || g.output_padding[i] < g.dilation[i],
                   call.name(),
                   ": output padding must be smaller than either stride or dilation, but got "
-                  "output_padding ", ToString(g.output_padding), ", stride ", ToString(g.stride),
-                  " and dilation ", ToString(g.dilation));
+                  "output_padding ",
+                  ToString(g.output_padding), ", stride ", ToString(g.stride), " and dilation ",
+                  ToString(g.dilation));
     }
   }
   TORCH_CHECK(g.transposed || fits, call.name(), ": Calculated padded input size per channel: (",
@@ -136,8 +136,7 @@ std::vector<ConvAxis> PlainAxes(const Geometry& g, const Dims& input, const Dims
   std::vector<ConvAxis> axes;
   for (size_t i = 0; i < g.spatial(); ++i) {
     const int64_t reach = (out[i] - 1) * g.stride[i] + g.dilation[i] * (kernel[i] - 1) + 1;
-    axes.push_back({g.stride[i], g.dilation[i], 1, g.padding[i],
-                    reach - input[i] - g.padding[i]});
+    axes.push_back({g.stride[i], g.dilation[i], 1, g.padding[i], reach - input[i] - g.padding[i]});
   }
   return axes;
 }

@@ -37,8 +37,8 @@ Value ConvolveXla(Builder& b, Value x, Value w, int64_t groups, ConvAxes axes) {
   return b.Convolution(x, w, c, AccumulateType(x.dtype()));
 }
 
-// A convolution of x with the gradient, where stride and dilation change places and the batch is what
-// is summed over.
+// A convolution of x with the gradient, where stride and dilation change places and the batch is
+// what is summed over.
 Value ConvolveWeightXla(Builder& b, Value x, Value grad, int64_t groups, ConvAxes axes) {
   hlo::ConvDims c;
   for (const ConvAxis& a : axes) {
@@ -68,8 +68,7 @@ constexpr int64_t kMostTaps = 128;
 bool SuitsTaps(const OpCall& call, DType dtype, int64_t groups, int64_t channels,
                const Dims& kernel) {
   if (NumElements(kernel) > kMostTaps) return false;
-  return dtype == DType::Double ||
-         (call.target() == Target::kCpu && groups > 1 && channels == 1);
+  return dtype == DType::Double || (call.target() == Target::kCpu && groups > 1 && channels == 1);
 }
 
 Value Padded(Builder& b, Value x, ConvAxes axes) {
@@ -123,7 +122,8 @@ Value ConvolveTaps(Builder& b, Value x, Value w, int64_t groups, ConvAxes axes) 
   const int64_t c = w.dim(1), o = w.dim(0) / groups;
   Dims out;
   for (size_t i = 0; i < axes.size(); ++i) {
-    out.push_back((padded.dim(i + 2) - (kernel[i] - 1) * axes[i].dilation - 1) / axes[i].stride + 1);
+    out.push_back((padded.dim(i + 2) - (kernel[i] - 1) * axes[i].dilation - 1) / axes[i].stride +
+                  1);
   }
   const Dims dims = Joined({x.dim(0), w.dim(0)}, out);
   hlo::DotDims dot;
@@ -165,23 +165,21 @@ Value ConvolveWeightTaps(Builder& b, Value x, Value grad, int64_t groups, const 
   std::iota(outer.begin(), outer.end(), 1);
   outer[0] = 0;
   // Two sums, since one that ends in the last dimension is a chain of dependent additions.
-  auto total = [&](Value v) {
-    return Sum(b, b.OptimizationBarrier({Sum(b, v, outer)})[0], {1});
-  };
+  auto total = [&](Value v) { return Sum(b, b.OptimizationBarrier({Sum(b, v, outer)})[0], {1}); };
   Values parts;
   Dims tap(kernel.size(), 0);
   do {
     const Value seen = Seen(b, padded, tap, out, axes);
-    const Value part = c == 1 ? total(Repeat(b, seen, o) * grad)
-                              : b.DotGeneral(Grouped(b, grad, groups), Grouped(b, seen, groups),
-                                             dot, x.dtype());
+    const Value part =
+        c == 1 ? total(Repeat(b, seen, o) * grad)
+               : b.DotGeneral(Grouped(b, grad, groups), Grouped(b, seen, groups), dot, x.dtype());
     parts.push_back(b.Reshape(part, {groups * o, c, 1}));
   } while (Next(tap, kernel));
   return b.Reshape(b.Concatenate(parts, 2), Joined({groups * o, c}, kernel));
 }
 
-// ---- Planes: a volume as a sum of flat convolutions over the kernel's depth. XLA on CPUs has a fast
-// convolution for planes only.
+// ---- Planes: a volume as a sum of flat convolutions over the kernel's depth. XLA on CPUs has a
+// fast convolution for planes only.
 
 bool SuitsPlanes(const OpCall& call, int64_t rank) {
   return call.target() == Target::kCpu && rank == 5;
@@ -197,8 +195,7 @@ Value DepthFirst(Builder& b, Value x, const ConvAxis& depth) {
 // The planes that depth position k of the kernel sees, as a batch.
 Value PlanesSeen(Builder& b, Value x, int64_t k, int64_t out, const ConvAxis& depth) {
   const int64_t start = k * depth.dilation;
-  const Value seen =
-      b.SliceDim(x, 1, start, start + (out - 1) * depth.stride + 1, depth.stride);
+  const Value seen = b.SliceDim(x, 1, start, start + (out - 1) * depth.stride + 1, depth.stride);
   return b.Reshape(seen, {seen.dim(0) * seen.dim(1), seen.dim(2), seen.dim(3), seen.dim(4)});
 }
 
@@ -208,8 +205,8 @@ Value ConvolvePlanes(Builder& b, Value x, Value w, int64_t groups, ConvAxes axes
   const int64_t out = (planes.dim(1) - (w.dim(2) - 1) * depth.dilation - 1) / depth.stride + 1;
   Value sum;
   for (int64_t k = 0; k < w.dim(2); ++k) {
-    const Value flat = b.Reshape(b.SliceDim(w, 2, k, k + 1),
-                                 {w.dim(0), w.dim(1), w.dim(3), w.dim(4)});
+    const Value flat =
+        b.Reshape(b.SliceDim(w, 2, k, k + 1), {w.dim(0), w.dim(1), w.dim(3), w.dim(4)});
     const Value term =
         ConvolveXla(b, PlanesSeen(b, planes, k, out, depth), flat, groups, axes.slice(1));
     sum = sum.defined() ? sum + term : term;
@@ -227,8 +224,8 @@ Value ConvolveWeightPlanes(Builder& b, Value x, Value grad, int64_t groups, cons
                                {grad.dim(0) * out, grad.dim(1), grad.dim(3), grad.dim(4)});
   Values parts;
   for (int64_t k = 0; k < kernel[0]; ++k) {
-    const Value part = ConvolveWeightXla(b, PlanesSeen(b, planes, k, out, depth), flat, groups,
-                                         axes.slice(1));
+    const Value part =
+        ConvolveWeightXla(b, PlanesSeen(b, planes, k, out, depth), flat, groups, axes.slice(1));
     parts.push_back(b.Reshape(part, {part.dim(0), part.dim(1), 1, part.dim(2), part.dim(3)}));
   }
   return b.Concatenate(parts, 2);

@@ -6,8 +6,8 @@
 
 namespace torch_tpu::lowering {
 
-// One spatial dimension: y[i] = sum_k x[i * stride + k * dilation - low] w[k], where the elements of x
-// stand `spread` apart and zeros are around and between them.
+// One spatial dimension: y[i] = sum_k x[i * stride + k * dilation - low] w[k], where the elements
+// of x stand `spread` apart and zeros are around and between them.
 struct ConvAxis {
   int64_t stride, dilation, spread, low, high;
 };

@@ -46,8 +46,8 @@ Points PointsOf(Builder& b, const OpCall& call, Value x1, Value x2) {
               ": expected points of at least 2 dimensions, got shapes ", ToString(x1.dims()),
               " and ", ToString(x2.dims()));
   TORCH_CHECK(x1.dim(-1) == x2.dim(-1), call.name(),
-              ": expected points with the same number of columns, got shapes ",
-              ToString(x1.dims()), " and ", ToString(x2.dims()));
+              ": expected points with the same number of columns, got shapes ", ToString(x1.dims()),
+              " and ", ToString(x2.dims()));
   TORCH_CHECK(IsFloat(x1.dtype()) && x1.dtype() == x2.dtype(), call.name(),
               ": expected two floating point tensors of the same dtype, got ",
               DTypeName(x1.dtype()), " and ", DTypeName(x2.dtype()));
@@ -160,9 +160,7 @@ Pairs UpperPairs(Builder& b, int64_t n) {
   // Row i starts at i (2n - i - 1) / 2: solved for i in float64, then corrected by one either way.
   const Value k = b.Iota(DType::Long, dims, 0);
   const auto whole = [&](int64_t v) { return b.Constant(DType::Long, v, dims); };
-  const auto start = [&](Value row) {
-    return b.Div(row * (whole(2 * n - 1) - row), whole(2));
-  };
+  const auto start = [&](Value row) { return b.Div(row * (whole(2 * n - 1) - row), whole(2)); };
   const double edge = static_cast<double>(2 * n - 1);
   const Value root = b.Sqrt(edge * edge - 8.0 * b.Convert(k, DType::Double));
   Value row = b.Convert((edge - root) * 0.5, DType::Long);

@@ -10,8 +10,7 @@ Value MatrixProduct(Builder& b, Value x, Value y, Side x_side, Side y_side) {
   std::iota(batch.begin(), batch.end(), 0);
   const int64_t x_contract = x_side == Side::kPlain ? rank - 1 : rank - 2;
   const int64_t y_contract = y_side == Side::kPlain ? rank - 2 : rank - 1;
-  return b.DotGeneral(x, y, {batch, batch, {x_contract}, {y_contract}},
-                      AccumulateType(x.dtype()));
+  return b.DotGeneral(x, y, {batch, batch, {x_contract}, {y_contract}}, AccumulateType(x.dtype()));
 }
 
 Value Conjugate(Builder& b, Value x) {

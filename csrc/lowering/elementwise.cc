@@ -53,10 +53,9 @@ Value SignBit(Builder& b, Value x) {
     if (IsBool(x.dtype())) return b.ConstantLike(x, false);
     return b.Lt(x, b.ConstantLike(x, 0));
   }
-  const Value bits =
-      x.dtype() == DType::Double
-          ? b.BitcastConvert(x, DType::Long)
-          : b.BitcastConvert(b.Convert(x, AccumulateType(x.dtype())), DType::Int);
+  const Value bits = x.dtype() == DType::Double
+                         ? b.BitcastConvert(x, DType::Long)
+                         : b.BitcastConvert(b.Convert(x, AccumulateType(x.dtype())), DType::Int);
   return b.Lt(bits, b.ConstantLike(bits, 0));
 }
 
@@ -128,7 +127,6 @@ Value Exp2(Builder& b, Value x) { return b.Pow(b.ConstantLike(x, 2), x); }
 Value Log2(Builder& b, Value x) { return b.Log(x) * std::numbers::log2e; }
 Value Log10(Builder& b, Value x) { return b.Log(x) * std::numbers::log10e; }
 
-
 // log(exp(x) + exp(y)) without overflow, also where both are infinite.
 Value LogAddExp(Builder& b, Value x, Value y) {
   if (IsComplex(x.dtype())) {
@@ -160,8 +158,8 @@ Values Frexp(Builder& b, const OpCall& call) {
   const int64_t mantissa_bits = wide ? 52 : 23, exponents = wide ? 0x7FF : 0xFF;
   const Value bits = b.BitcastConvert(x, wide ? DType::Long : DType::Int);
   const auto number = [&](int64_t v) { return b.ConstantLike(bits, v); };
-  const Value field = b.And(b.Binary("shift_right_logical", bits, number(mantissa_bits)),
-                            number(exponents));
+  const Value field =
+      b.And(b.Binary("shift_right_logical", bits, number(mantissa_bits)), number(exponents));
   const Value keep = number(~(exponents << mantissa_bits));
   const Value half = number((exponents / 2 - 1) << mantissa_bits);
   const Value scaled = b.BitcastConvert(b.Or(b.And(bits, keep), half), x.dtype());
@@ -187,8 +185,8 @@ Value Hypot(Builder& b, Value x, Value y) {
 
 template <double factor>
 Value Times(Builder& b, const OpCall& call) {
-  TORCH_CHECK(!IsComplex(call.Tensor(0).dtype()), call.name(),
-              ": expected a real dtype, got ", DTypeName(call.Tensor(0).dtype()));
+  TORCH_CHECK(!IsComplex(call.Tensor(0).dtype()), call.name(), ": expected a real dtype, got ",
+              DTypeName(call.Tensor(0).dtype()));
   return Unary<[](Builder& b, Value x) { return x * factor; }, kFloat>(b, call);
 }
 
@@ -200,8 +198,8 @@ Value NanToNum(Builder& b, const OpCall& call) {
   const auto number = [&](int i, const c10::Scalar& otherwise) {
     return b.Broadcast(call.NumberOr(b, i, otherwise, type), x.dims());
   };
-  const double largest = type == DType::Double ? std::numeric_limits<double>::max()
-                         : type == DType::Half ? 65504.0
+  const double largest = type == DType::Double     ? std::numeric_limits<double>::max()
+                         : type == DType::Half     ? 65504.0
                          : type == DType::BFloat16 ? 0x1.FEp127
                                                    : std::numeric_limits<float>::max();
   const Value nan = number(1, 0.0), high = number(2, largest), low = number(3, -largest);

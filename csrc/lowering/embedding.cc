@@ -37,8 +37,7 @@ Value Embedding(Builder& b, const OpCall& call) {
   const Value weight = call.Tensor(0);
   TORCH_CHECK(weight.rank() == 2, call.name(), ": expected a weight of 2 dimensions, got shape ",
               ToString(weight.dims()));
-  const Value index =
-      CheckedIndex(b, call, call.Tensor(1), weight.dim(0), Negative::kRefused);
+  const Value index = CheckedIndex(b, call, call.Tensor(1), weight.dim(0), Negative::kRefused);
   return TakeAlong(b, weight, 0, index);
 }
 

@@ -51,7 +51,8 @@ Value BagOfPosition(Builder& b, const OpCall& call, Value offsets, int64_t count
   return number - b.ConstantLike(number, 1);
 }
 
-// aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False,
+// aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool
+// scale_grad_by_freq=False,
 //     int mode=0, bool sparse=False, Tensor? per_sample_weights=None,
 //     bool include_last_offset=False, int padding_idx=-1)
 //     -> (Tensor output, Tensor offset2bag, Tensor bag_size, Tensor max_indices)
@@ -83,10 +84,9 @@ Values EmbeddingBag(Builder& b, const OpCall& call) {
   Value rows = b.Convert(TakeAlong(b, weight, 0, index), compute);
   Value out, max_indices = Zeros(b, index_type, {0});
   if (mode == kMax) {
-    const Value max = ScatterSlices(b, b.LowestOf(compute, shape), 0, target, rows,
-                                    Combine::kMaximum);
-    const Value filled =
-        b.BroadcastInDim(b.Gt(size, b.ConstantLike(size, 0)), shape, {0});
+    const Value max =
+        ScatterSlices(b, b.LowestOf(compute, shape), 0, target, rows, Combine::kMaximum);
+    const Value filled = b.BroadcastInDim(b.Gt(size, b.ConstantLike(size, 0)), shape, {0});
     out = b.Select(filled, max, Zeros(b, compute, shape));
     max_indices = Zeros(b, index_type, shape);
     if (count > 0 && bags > 0) {
@@ -96,9 +96,8 @@ Values EmbeddingBag(Builder& b, const OpCall& call) {
       const Value hit = b.Or(b.Eq(rows, reached), IsNaN(b, rows));
       const Value position = b.Iota(index_type, rows.dims(), 0);
       const Value never = b.ConstantLike(position, count);
-      const Value first =
-          ScatterSlices(b, b.Constant(index_type, count, shape), 0, target,
-                        b.Select(hit, position, never), Combine::kMinimum);
+      const Value first = ScatterSlices(b, b.Constant(index_type, count, shape), 0, target,
+                                        b.Select(hit, position, never), Combine::kMinimum);
       const Value last = b.ConstantLike(first, count - 1);
       const Value named = TakeAlong(b, indices, 0, b.Min(first, last));
       max_indices = b.Select(filled, named, max_indices);
@@ -129,8 +128,8 @@ Value BagGradient(Builder& b, const OpCall& call, Value offset2bag, Value bag_si
     TORCH_CHECK(!scale_by_frequency, call.name(),
                 ": expected no scale_grad_by_freq with mode 'max'");
     // Element (b, d) goes to (max_indices[b, d], d); nothing comes from empty bags.
-    const Value empty = b.BroadcastInDim(b.Eq(bag_size, b.ConstantLike(bag_size, 0)),
-                                         grad.dims(), {0});
+    const Value empty =
+        b.BroadcastInDim(b.Eq(bag_size, b.ConstantLike(bag_size, 0)), grad.dims(), {0});
     const Value row = b.Select(empty, b.ConstantLike(max_indices, num_weights), max_indices);
     hlo::ScatterDims d;
     d.inserted_dims = {0};
@@ -164,20 +163,19 @@ Value OffsetToBag(Builder& b, const OpCall& call, Value indices, Value offsets, 
 }
 
 // aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag,
-//     Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode,
-//     bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
+//     Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int
+//     mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 Value EmbeddingBagBackward(Builder& b, const OpCall& call) {
   TORCH_CHECK_NOT_IMPLEMENTED(!call.Bool(9), call.name(),
                               ": expected sparse=False, got True: tpu has no sparse tensors");
-  const Value offset2bag =
-      OffsetToBag(b, call, call.Tensor(1), call.Tensor(2), call.Tensor(3));
+  const Value offset2bag = OffsetToBag(b, call, call.Tensor(1), call.Tensor(2), call.Tensor(3));
   return BagGradient(b, call, offset2bag, call.Tensor(4), call.Tensor(5), 6, call.Int(8),
                      call.TensorOrUndefined(10), call.Bool(7), call.Int(11));
 }
 
 // aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag,
-//     Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode,
-//     Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
+//     Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int
+//     mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 Value EmbeddingBagDenseBackward(Builder& b, const OpCall& call) {
   return BagGradient(b, call, call.Tensor(2), call.Tensor(3), call.Tensor(4), 5, call.Int(7),
                      call.TensorOrUndefined(8), call.Bool(6), call.Int(9));

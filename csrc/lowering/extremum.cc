@@ -1,5 +1,5 @@
-// Largest and smallest elements over dimensions, with the position of the first of them. A NaN counts
-// as both the largest and the smallest.
+// Largest and smallest elements over dimensions, with the position of the first of them. A NaN
+// counts as both the largest and the smallest.
 #include <c10/util/Exception.h>
 
 #include <limits>
@@ -111,9 +111,7 @@ Values AminMax(Builder& b, const OpCall& call) {
   CheckOrdered(call);
   const Value x = call.Tensor(0);
   const bool all = call.IsNone(1);
-  const Dims dims = all             ? Every(call)
-                    : x.rank() == 0 ? Dims()
-                                    : Dims({call.Dim(1, x.rank())});
+  const Dims dims = all ? Every(call) : x.rank() == 0 ? Dims() : Dims({call.Dim(1, x.rank())});
   if (!all && x.rank() == 0) call.Dim(1, 0);
   CheckNotEmpty(call, all ? Dims() : dims, !all);
   return {Finish(b, Reduced(b, x, dims, false), dims, call.Bool(2)),
@@ -124,14 +122,10 @@ Values AminMax(Builder& b, const OpCall& call) {
 
 OpRows ExtremumRows() {
   return {
-      {"aten::amax", Amax<true>},
-      {"aten::amin", Amax<false>},
-      {"aten::max", MaxAll<true>},
-      {"aten::min", MaxAll<false>},
-      {"aten::max.dim", MaxDim<true>},
-      {"aten::min.dim", MaxDim<false>},
-      {"aten::argmax", Argmax<true>},
-      {"aten::argmin", Argmax<false>},
+      {"aten::amax", Amax<true>},      {"aten::amin", Amax<false>},
+      {"aten::max", MaxAll<true>},     {"aten::min", MaxAll<false>},
+      {"aten::max.dim", MaxDim<true>}, {"aten::min.dim", MaxDim<false>},
+      {"aten::argmax", Argmax<true>},  {"aten::argmin", Argmax<false>},
       {"aten::aminmax", AminMax},
   };
 }

@@ -30,8 +30,8 @@ Value Zeta(Builder& b, Value x, Value q) {
       [](Builder& b, ValueRef v) -> Values { return {Any(b, b.Lt(v[0], Zero(b, v[0])))}; },
       [](Builder& b, ValueRef v) -> Values {
         const Value below = b.Lt(v[0], Zero(b, v[0]));
-        return {b.Select(below, v[0] + 1, v[0]),
-                b.Select(below, v[1] + b.Pow(v[0], -v[2]), v[1]), v[2]};
+        return {b.Select(below, v[0] + 1, v[0]), b.Select(below, v[1] + b.Pow(v[0], -v[2]), v[1]),
+                v[2]};
       });
   const Value sum = steps[1] + b.Binary("chlo.zeta", x, steps[0]);
   const Value infinity = b.Infinity(q.dtype(), false, q.dims());
@@ -70,27 +70,27 @@ Value MultivariateLogGamma(Builder& b, const OpCall& call) {
       Accept::kReal);
 }
 
-// ---- incomplete gamma functions, after Cephes (S. L. Moshier) with Boost's Lanczos sum (J. Maddock)
+// ---- incomplete gamma functions, after Cephes (S. L. Moshier) with Boost's Lanczos sum (J.
+// Maddock)
 
 constexpr int kMaxSteps = 2000;
 
 Value LanczosSum(Builder& b, Value x) {
   constexpr double kNumerator[] = {
-      56906521.91347156388090791033559122686859, 103794043.1163445451906271053616070238554,
-      86363131.28813859145546927288977868422342, 43338889.32467613834773723740590533316085,
-      14605578.08768506808414169982791359218571, 3481712.15498064590882071018964774556468,
-      601859.6171681098786670226533699352302507, 75999.29304014542649875303443598909137092,
-      6955.999602515376140356310115515198987526, 449.9445569063168119446858607650988409623,
-      19.51992788247617482847860966235652136208, 0.5098416655656676188125178644804694509993,
+      56906521.91347156388090791033559122686859,   103794043.1163445451906271053616070238554,
+      86363131.28813859145546927288977868422342,   43338889.32467613834773723740590533316085,
+      14605578.08768506808414169982791359218571,   3481712.15498064590882071018964774556468,
+      601859.6171681098786670226533699352302507,   75999.29304014542649875303443598909137092,
+      6955.999602515376140356310115515198987526,   449.9445569063168119446858607650988409623,
+      19.51992788247617482847860966235652136208,   0.5098416655656676188125178644804694509993,
       0.006061842346248906525783753964555936883222};
-  constexpr double kDenominator[] = {0,         39916800, 120543840, 150917976, 105258076,
-                                     45995730,  13339535, 2637558,   357423,    32670,
-                                     1925,      66,       1};
+  constexpr double kDenominator[] = {0,        39916800, 120543840, 150917976, 105258076,
+                                     45995730, 13339535, 2637558,   357423,    32670,
+                                     1925,     66,       1};
   // In 1 / x above 1, so that no power overflows.
   const auto reversed = [](Coefficients c) { return std::vector<double>(c.rbegin(), c.rend()); };
   const Value inverse = 1 / x;
-  const Value large =
-      Polynomial(b, inverse, kNumerator) / Polynomial(b, inverse, kDenominator);
+  const Value large = Polynomial(b, inverse, kNumerator) / Polynomial(b, inverse, kDenominator);
   const Value small =
       Polynomial(b, x, reversed(kNumerator)) / Polynomial(b, x, reversed(kDenominator));
   return b.Select(b.Gt(x, One(b, x)), large, small);
@@ -114,8 +114,8 @@ Value Epsilon(Builder& b, Value like) {
   return b.ConstantLike(like, like.dtype() == DType::Double ? 0x1p-53 : 0x1p-24);
 }
 
-// Runs `step` on the state until no element is active or the limit is reached. The first entry of the
-// state says which elements are active.
+// Runs `step` on the state until no element is active or the limit is reached. The first entry of
+// the state says which elements are active.
 Values Iterate(Builder& b, Values state, const hlo::Region& step) {
   state.push_back(b.Constant(DType::Int, 0));
   return b.While(
@@ -150,15 +150,20 @@ Value UpperFraction(Builder& b, Value active, Value a, Value x) {
     Value p = v[4] * z - v[2] * weight, q = v[5] * z - v[3] * weight;
     const Value zero = Zero(b, p), defined = b.Ne(q, zero);
     const Value ratio = b.Select(defined, p / q, v[1]);
-    const Value change =
-        b.Select(defined, b.Abs((v[1] - ratio) / ratio), One(b, ratio));
+    const Value change = b.Select(defined, b.Abs((v[1] - ratio) / ratio), One(b, ratio));
     // Both fractions are scaled down together before they overflow.
     const bool wide = p.dtype() == DType::Double;
     const Value big = b.ConstantLike(p, wide ? 0x1p52 : 0x1p24);
     const Value factor =
         b.Select(b.Gt(b.Abs(p), big), b.ConstantLike(p, wide ? 0x1p-52 : 0x1p-24), One(b, p));
-    return {b.Gt(change, Epsilon(b, p)), ratio,        v[4] * factor, v[5] * factor,
-            p * factor,                  q * factor,   count,         y,
+    return {b.Gt(change, Epsilon(b, p)),
+            ratio,
+            v[4] * factor,
+            v[5] * factor,
+            p * factor,
+            q * factor,
+            count,
+            y,
             z};
   });
   return end[1];
@@ -168,14 +173,14 @@ template <bool upper>
 Value IncompleteGamma(Builder& b, Value a, Value x) {
   const Value zero = Zero(b, a), one = One(b, a);
   const Value infinity = b.Infinity(a.dtype(), false, a.dims()), nan = b.NaN(a.dtype(), a.dims());
-  const Value inside = b.And(b.And(b.Gt(a, zero), b.Gt(x, zero)),
-                             b.And(b.Lt(a, infinity), b.Lt(x, infinity)));
+  const Value inside =
+      b.And(b.And(b.Gt(a, zero), b.Gt(x, zero)), b.And(b.Lt(a, infinity), b.Lt(x, infinity)));
   const Value use_series = b.Or(b.Le(x, b.ConstantLike(x, 1.1)), b.Lt(x, a));
   const Value density = GammaDensity(b, a, x);
   const Value lower = LowerSeries(b, b.And(inside, use_series), a, x) * density;
   const Value rest = UpperFraction(b, b.And(inside, b.Not(use_series)), a, x) * density;
-  const Value value = upper ? b.Select(use_series, 1 - lower, rest)
-                            : b.Select(use_series, lower, 1 - rest);
+  const Value value =
+      upper ? b.Select(use_series, 1 - lower, rest) : b.Select(use_series, lower, 1 - rest);
   // On the edges, all of the mass lies on one side.
   const Value none = upper ? one : zero, all = upper ? zero : one;
   Value result = b.Select(b.Eq(x, infinity), all, value);

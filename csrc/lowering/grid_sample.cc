@@ -64,7 +64,10 @@ class Sampler {
 };
 
 Sampler::Sampler(Builder& b, const OpCall& call, int first, int64_t spatial)
-    : b_(b), spatial_(spatial), mode_(call.Int(first + 2)), padding_(call.Int(first + 3)),
+    : b_(b),
+      spatial_(spatial),
+      mode_(call.Int(first + 2)),
+      padding_(call.Int(first + 3)),
       align_(call.Bool(first + 4)) {
   const Value input = call.Tensor(first), grid = call.Tensor(first + 1);
   TORCH_CHECK(input.dtype() == grid.dtype(), call.name(),
@@ -153,8 +156,8 @@ Value Sampler::InRange(const Corner& corner) {
   Value in;
   for (int64_t d = 0; d < spatial_; ++d) {
     const Value& i = corner.index[d];
-    const Value here = b_.And(b_.Ge(i, Number(0)),
-                              b_.Lt(i, Number(static_cast<double>(input_dims_[d + 2]))));
+    const Value here =
+        b_.And(b_.Ge(i, Number(0)), b_.Lt(i, Number(static_cast<double>(input_dims_[d + 2]))));
     in = in.defined() ? b_.And(in, here) : here;
   }
   return in;
@@ -255,7 +258,8 @@ std::vector<Corner> Sampler::CubicCorners() {
 
 Value Sampler::Stacked(const Values& parts) { return b_.Concatenate(parts, 1); }
 
-// Everything about the corners side by side, [n, corners * p]: one gather and one scatter serve all.
+// Everything about the corners side by side, [n, corners * p]: one gather and one scatter serve
+// all.
 Sampler::Cells Sampler::AllCells() {
   Cells cells;
   Values flat, in, weight;
@@ -283,8 +287,8 @@ Value Sampler::Forward() {
   const Dims dims = terms.dims();
   if (cells.weight.defined()) terms = terms * b_.BroadcastInDim(cells.weight, dims, {0, 2});
   terms = b_.Select(b_.BroadcastInDim(cells.in, dims, {0, 2}), terms, b_.ConstantLike(terms, 0));
-  const Value sum = b_.Reduce("add", b_.Reshape(terms, {n_, c_, cells.count, p_}),
-                              b_.Constant(type_, 0), {2});
+  const Value sum =
+      b_.Reduce("add", b_.Reshape(terms, {n_, c_, cells.count, p_}), b_.Constant(type_, 0), {2});
   return b_.Convert(b_.Reshape(sum, output_), dtype_);
 }
 
@@ -310,11 +314,9 @@ Values Sampler::Backward(Value grad, const std::vector<bool>& mask) {
     s.indices_batching = {0};
     s.scatter_to_operand = {2};
     s.index_vector_dim = 2;
-    const Value sum = b_.Scatter(b_.ConstantLike(input_, 0), cells.index,
-                                 b_.Select(in, share, zero), s,
-                                 [](Builder&, hlo::ValueRef v) -> Values {
-                                   return {v[0] + v[1]};
-                                 })[0];
+    const Value sum =
+        b_.Scatter(b_.ConstantLike(input_, 0), cells.index, b_.Select(in, share, zero), s,
+                   [](Builder&, hlo::ValueRef v) -> Values { return {v[0] + v[1]}; })[0];
     results[0] = b_.Convert(b_.Reshape(sum, input_dims_), dtype_);
   }
   if (mask[1] && !cells.weight.defined()) {
@@ -377,7 +379,8 @@ Value AffineGrid(Builder& b, const OpCall& call) {
     const int64_t n = points[d];
     std::vector<double> values;
     for (int64_t i = 0; i < n; ++i) {
-      const double at = n > 1 ? -1.0 + 2.0 * static_cast<double>(i) / static_cast<double>(n - 1) : 0;
+      const double at =
+          n > 1 ? -1.0 + 2.0 * static_cast<double>(i) / static_cast<double>(n - 1) : 0;
       values.push_back(align || n <= 1 ? at
                                        : at * static_cast<double>(n - 1) / static_cast<double>(n));
     }

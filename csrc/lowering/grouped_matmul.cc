@@ -1,8 +1,9 @@
-// One matrix product per group, where groups are runs of rows, columns or contracted elements that end
-// at the run-time numbers `offs`.
+// One matrix product per group, where groups are runs of rows, columns or contracted elements that
+// end at the run-time numbers `offs`.
 //
 // A loop walks over tiles of a fixed number of rows, each within one group, so that no product is
-// computed for a group that a row is not in: about rows / tile + groups steps, as many as there are.
+// computed for a group that a row is not in: about rows / tile + groups steps, as many as there
+// are.
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace torch_tpu::lowering {
 namespace {
 
 int64_t TileRows(int64_t rows, int64_t groups) {
-  const auto mean = static_cast<uint64_t>(std::max<int64_t>(rows / std::max<int64_t>(groups, 1), 1));
+  const auto mean =
+      static_cast<uint64_t>(std::max<int64_t>(rows / std::max<int64_t>(groups, 1), 1));
   return std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(mean)), 8, 128);
 }
 
@@ -32,21 +34,23 @@ Tiling TilesOf(Builder& b, Value offs, int64_t rows, int64_t tile) {
   const auto number = [&](int64_t v) { return b.Constant(DType::Int, v, {groups}); };
   Tiling t;
   t.tile = tile;
-  t.ends = b.Clamp(b.Constant(DType::Int, 0), b.Convert(offs, DType::Int),
-                   b.Constant(DType::Int, rows));
-  t.starts = b.Concatenate(
-      {b.Constant(DType::Int, 0, {1}), b.SliceDim(t.ends, 0, 0, groups - 1)}, 0);
+  t.ends =
+      b.Clamp(b.Constant(DType::Int, 0), b.Convert(offs, DType::Int), b.Constant(DType::Int, rows));
+  t.starts =
+      b.Concatenate({b.Constant(DType::Int, 0, {1}), b.SliceDim(t.ends, 0, 0, groups - 1)}, 0);
   const Value count = b.Max(t.ends - t.starts, number(0));
   t.tile_ends = RunningSum(b, b.Div(count + number(tile - 1), number(tile)), 0);
   return t;
 }
 
-// One step of the loop: which group, and its rows [row, row + tile) of which those before `end` count.
+// One step of the loop: which group, and its rows [row, row + tile) of which those before `end`
+// count.
 struct Tile {
   Value group, row, end;  // 0-d int32
 };
 
-// Runs `body` for each tile. `carried` are the operands it reads (kept) and the value it builds (last).
+// Runs `body` for each tile. `carried` are the operands it reads (kept) and the value it builds
+// (last).
 Value ForEachTile(Builder& b, const Tiling& t, const Values& operands, Value init,
                   const std::function<Value(Builder&, const Tile&, hlo::ValueRef, Value)>& body) {
   const int64_t groups = t.ends.numel();
@@ -95,9 +99,9 @@ Value RaggedRows(Builder& b, Value x, Value w, Value offs, DType result) {
       [&](Builder& b, const Tile& tile, hlo::ValueRef operands, Value out) {
         const Value zero = b.Constant(DType::Int, 0);
         const Value part = b.DynamicSlice(operands[0], {tile.row, zero}, {t.tile, depth});
-        const Value matrix = b.Reshape(
-            b.DynamicSlice(operands[1], {tile.group, zero, zero}, {1, depth, columns}),
-            {depth, columns});
+        const Value matrix =
+            b.Reshape(b.DynamicSlice(operands[1], {tile.group, zero, zero}, {1, depth, columns}),
+                      {depth, columns});
         const Value product = b.Convert(MatrixProduct(b, part, matrix), result);
         return b.DynamicUpdateSlice(out, product, {tile.row, zero});
       });
@@ -115,17 +119,14 @@ Value RaggedDepth(Builder& b, Value x, Value y, Value offs, DType result) {
       b, t, {PadRows(b, x, 1, t.tile), PadRows(b, y, 0, t.tile)}, Zeros(b, compute, full),
       [&](Builder& b, const Tile& tile, hlo::ValueRef operands, Value sums) {
         const Value zero = b.Constant(DType::Int, 0);
-        const Value index =
-            b.Iota(DType::Int, {t.tile}, 0) + b.Broadcast(tile.row, {t.tile});
+        const Value index = b.Iota(DType::Int, {t.tile}, 0) + b.Broadcast(tile.row, {t.tile});
         const Value counts = b.Lt(index, b.Broadcast(tile.end, {t.tile}));
         const auto masked = [&](Value part, int64_t dim) {
           return b.Select(b.BroadcastInDim(counts, part.dims(), {dim}), part,
                           b.ConstantLike(part, 0));
         };
-        const Value left =
-            masked(b.DynamicSlice(operands[0], {zero, tile.row}, {m, t.tile}), 1);
-        const Value right =
-            masked(b.DynamicSlice(operands[1], {tile.row, zero}, {t.tile, n}), 0);
+        const Value left = masked(b.DynamicSlice(operands[0], {zero, tile.row}, {m, t.tile}), 1);
+        const Value right = masked(b.DynamicSlice(operands[1], {tile.row, zero}, {t.tile, n}), 0);
         const Value product = b.Reshape(MatrixProduct(b, left, right), {1, m, n});
         const Value before = b.DynamicSlice(sums, {tile.group, zero, zero}, {1, m, n});
         return b.DynamicUpdateSlice(sums, before + product, {tile.group, zero, zero});
@@ -162,7 +163,8 @@ Value GroupedMm(Builder& b, const OpCall& call) {
   if (x.rank() == 2 && y.rank() == 2) return RaggedDepth(b, x, y, offs, result);
   fits(offs.numel() == (x.rank() == 3 ? x : y).dim(0), "one offset for each matrix");
   if (y.rank() == 3) return RaggedRows(b, x, y, offs, result);
-  const Value columns = RaggedRows(b, b.Transpose(y, {1, 0}), b.Transpose(x, {0, 2, 1}), offs, result);
+  const Value columns =
+      RaggedRows(b, b.Transpose(y, {1, 0}), b.Transpose(x, {0, 2, 1}), offs, result);
   return b.Transpose(columns, {1, 0});
 }
 

@@ -1,9 +1,10 @@
-// Resampling of the trailing spatial dimensions: nearest, linear, cubic, with and without antialiasing,
-// and gradients. All are separable: one sparse map per dimension, the last dimension first.
+// Resampling of the trailing spatial dimensions: nearest, linear, cubic, with and without
+// antialiasing, and gradients. All are separable: one sparse map per dimension, the last dimension
+// first.
 //
-// Positions and weights are computed here in the same floating type as PyTorch's CPU kernels, so that the
-// same source elements are chosen. A given scale factor is used as given; the ratio of sizes stands in
-// only where there is none.
+// Positions and weights are computed here in the same floating type as PyTorch's CPU kernels, so
+// that the same source elements are chosen. A given scale factor is used as given; the ratio of
+// sizes stands in only where there is none.
 #include <c10/util/Exception.h>
 
 #include <cmath>
@@ -17,7 +18,9 @@ namespace {
 
 enum class Mode { kNearest, kNearestExact, kLinear, kCubic, kLinearAA, kCubicAA, kLanczosAA };
 
-constexpr bool IsNearest(Mode mode) { return mode == Mode::kNearest || mode == Mode::kNearestExact; }
+constexpr bool IsNearest(Mode mode) {
+  return mode == Mode::kNearest || mode == Mode::kNearestExact;
+}
 constexpr bool IsAntialiased(Mode mode) { return mode >= Mode::kLinearAA; }
 
 struct Axis {
@@ -48,8 +51,8 @@ Taps Nearest(const Axis& a, bool exact) {
   Taps taps(a.input, a.output, 1);
   const T step = StepOf<T>(a);
   for (int64_t o = 0; o < a.output; ++o) {
-    const T position = exact ? step * (static_cast<T>(o) + T(0.5)) - T(0.5) + T(0.5)
-                             : step * static_cast<T>(o);
+    const T position =
+        exact ? step * (static_cast<T>(o) + T(0.5)) - T(0.5) + T(0.5) : step * static_cast<T>(o);
     const int64_t i = static_cast<int64_t>(std::floor(static_cast<float>(position)));
     taps.index[0][o] = std::clamp<int64_t>(i, 0, a.input - 1);
   }
@@ -238,8 +241,8 @@ Value Resample(Builder& b, Value x, const std::vector<Axis>& axes, Mode mode, bo
   const bool wide = x.dtype() == DType::Double || bytes;
   const int64_t first = x.rank() - static_cast<int64_t>(axes.size());
   for (size_t i = axes.size(); i-- > 0;) {
-    const Taps taps = wide ? MakeTaps<double>(axes[i], mode, gradient)
-                           : MakeTaps<float>(axes[i], mode, gradient);
+    const Taps taps =
+        wide ? MakeTaps<double>(axes[i], mode, gradient) : MakeTaps<float>(axes[i], mode, gradient);
     const int64_t dim = first + static_cast<int64_t>(i);
     x = bytes ? ApplyToBytes(b, x, dim, taps)
               : ApplyTaps(b, x, dim, gradient ? taps.Adjoint() : taps);
@@ -269,9 +272,11 @@ Value Upsample(Builder& b, const OpCall& call) {
                    x.dtype());
 }
 
-// aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size,
+// aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4]
+// input_size,
 //     float? scales_h=None, float? scales_w=None) -> Tensor
-// aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size,
+// aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4]
+// input_size,
 //     bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 // and their kin of one to three dimensions.
 template <Mode mode, size_t spatial>

@@ -10,8 +10,8 @@ namespace torch_tpu::lowering {
 namespace {
 
 void CheckMatrices(const OpCall& call, Value x, bool square) {
-  TORCH_CHECK(x.rank() >= 2, call.name(), ": expected matrices of at least 2 dimensions, got shape ",
-              ToString(x.dims()));
+  TORCH_CHECK(x.rank() >= 2, call.name(),
+              ": expected matrices of at least 2 dimensions, got shape ", ToString(x.dims()));
   TORCH_CHECK(!square || x.dim(-1) == x.dim(-2), call.name(),
               ": expected square matrices, got shape ", ToString(x.dims()));
   TORCH_CHECK(IsFloat(x.dtype()) || IsComplex(x.dtype()), call.name(),
@@ -59,7 +59,8 @@ std::pair<Value, Value> CholeskyWithInfo(Builder& b, Value x) {
   const Value lower = b.Cholesky(x, true);
   const Value factor = Triangle(b, lower, true);
   const Dims row_dims = Dims(x.dims().begin(), x.dims().end() - 1);
-  const Value bad_row = b.Reduce("or", IsNaN(b, factor), b.Constant(DType::Bool, false), {rank - 1});
+  const Value bad_row =
+      b.Reduce("or", IsNaN(b, factor), b.Constant(DType::Bool, false), {rank - 1});
   const Value order = b.Iota(DType::Int, row_dims, rank - 2);
   const Value limit = b.Constant(DType::Int, n, row_dims);
   const Value first = MinOver(b, b.Select(bad_row, order, limit), {rank - 2});
@@ -167,8 +168,8 @@ Value Cross(Builder& b, const OpCall& call) {
               other.rank());
   const int64_t dim = call.Dim(2, self.rank());
   TORCH_CHECK(self.rank() > 0 && self.dim(dim) == 3 && other.dim(dim) == 3, call.name(),
-              ": expected 3 elements along dimension ", dim, ", got shapes ",
-              ToString(self.dims()), " and ", ToString(other.dims()));
+              ": expected 3 elements along dimension ", dim, ", got shapes ", ToString(self.dims()),
+              " and ", ToString(other.dims()));
   const DType type = call.ResultType({0, 1}), compute = AccumulateType(type);
   const Dims dims = BroadcastDims(self.dims(), other.dims(), call.name());
   const Value x = b.Broadcast(b.Convert(self, compute), dims);

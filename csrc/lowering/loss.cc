@@ -72,7 +72,8 @@ Value DifferenceLoss(Builder& b, const OpCall& call) {
   return ReduceLoss(b, f(b, x, number), call.Int(2), a.result);
 }
 
-// Their gradients: (grad_output, self, target, reduction[, number]); `f` gives d loss / d difference.
+// Their gradients: (grad_output, self, target, reduction[, number]); `f` gives d loss / d
+// difference.
 template <auto f>
 Value DifferenceLossBackward(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(1);
@@ -133,8 +134,7 @@ Value BinaryCrossEntropy(Builder& b, const OpCall& call) {
   call.Require(All(b, b.And(b.Ge(x, zero), b.Le(x, one))),
                "expected all elements of input between 0 and 1");
   const Value floor = b.ConstantLike(x, -100);
-  const Value loss =
-      (t - one) * b.Max(b.Log1p(-x), floor) - t * b.Max(b.Log(x), floor);
+  const Value loss = (t - one) * b.Max(b.Log1p(-x), floor) - t * b.Max(b.Log(x), floor);
   return ReduceLoss(b, Weighted(b, call, 2, loss), call.Int(3), a.result);
 }
 
@@ -154,8 +154,7 @@ Value BinaryCrossEntropyWithLogits(Builder& b, const OpCall& call) {
   CheckSameShape(call, call.Tensor(0), call.Tensor(1));
   const LossArgs a = ArgsOf(call, {0, 1, 2, 3});
   const Value x = Widened(b, call, 0, a), t = Widened(b, call, 1, a);
-  Value log_sigmoid =
-      b.Min(x, b.ConstantLike(x, 0)) - b.Log1p(b.Exp(-b.Abs(x)));
+  Value log_sigmoid = b.Min(x, b.ConstantLike(x, 0)) - b.Log1p(b.Exp(-b.Abs(x)));
   if (!call.IsNone(3)) log_sigmoid = log_sigmoid * ((Widened(b, call, 3, a) - 1.0) * t + 1.0);
   const Value loss = (1.0 - t) * x - log_sigmoid;
   return ReduceLoss(b, Weighted(b, call, 2, loss), call.Int(4), a.result);

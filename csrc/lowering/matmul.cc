@@ -110,8 +110,7 @@ Value AddBatchSum(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0), x = call.Tensor(1), y = call.Tensor(2);
   CheckOperands(call, x, 3, y, 3);
   CheckAdded(call, self, x);
-  const Value product =
-      b.DotGeneral(x, y, {{}, {}, {0, 2}, {0, 1}}, AccumulateType(x.dtype()));
+  const Value product = b.DotGeneral(x, y, {{}, {}, {0, 2}, {0, 1}}, AccumulateType(x.dtype()));
   return AddProduct(b, call, self, product, 3, x.dtype());
 }
 
@@ -162,10 +161,10 @@ Value AddMmActivation(Builder& b, const OpCall& call) {
 // aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 Value Linear(Builder& b, const OpCall& call) {
   const Value x = call.Tensor(0), weight = call.Tensor(1), bias = call.TensorOrUndefined(2);
-  TORCH_CHECK(x.rank() >= 1 && (weight.rank() == 1 || weight.rank() == 2) &&
-                  x.dim(-1) == weight.dim(-1),
-              call.name(), ": expected shapes that can be multiplied, got input ",
-              ToString(x.dims()), " and weight ", ToString(weight.dims()));
+  TORCH_CHECK(
+      x.rank() >= 1 && (weight.rank() == 1 || weight.rank() == 2) && x.dim(-1) == weight.dim(-1),
+      call.name(), ": expected shapes that can be multiplied, got input ", ToString(x.dims()),
+      " and weight ", ToString(weight.dims()));
   TORCH_CHECK(x.dtype() == weight.dtype() && (!bias.defined() || bias.dtype() == x.dtype()),
               call.name(), ": expected operands of the same dtype, got input ",
               DTypeName(x.dtype()), ", weight ", DTypeName(weight.dtype()),
@@ -189,8 +188,8 @@ Values LinearBackward(Builder& b, const OpCall& call) {
   const DType compute = AccumulateType(x.dtype());
   const int64_t features = x.dim(-1), outputs = weight.rank() == 2 ? weight.dim(0) : 1;
   const int64_t rows = NumElements(x.dims()) / std::max<int64_t>(features, 1);
-  grad = b.Reshape(grad, {features == 0 ? grad.numel() / std::max<int64_t>(outputs, 1) : rows,
-                          outputs});
+  grad = b.Reshape(grad,
+                   {features == 0 ? grad.numel() / std::max<int64_t>(outputs, 1) : rows, outputs});
   const Value flat_x = b.Reshape(x, {grad.dim(0), features});
   Values out(3);
   if (wanted[0]) {
@@ -251,9 +250,8 @@ Value ScaledMm(Builder& b, const OpCall& call) {
     out = Scaled(b, out, b.Reshape(b.Convert(call.Tensor(5), DType::Float), {}));
   }
   const double largest = result == DType::Float8_e4m3fn ? 448 : 57344;  // saturates
-  return b.Convert(b.Clamp(b.Constant(DType::Float, -largest), out,
-                           b.Constant(DType::Float, largest)),
-                   result);
+  return b.Convert(
+      b.Clamp(b.Constant(DType::Float, -largest), out, b.Constant(DType::Float, largest)), result);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Layer, RMS, group and weight normalization. Statistics are taken in float32 or wider, in two passes.
+// Layer, RMS, group and weight normalization. Statistics are taken in float32 or wider, in two
+// passes.
 //
-// The dtypes of saved statistics are those of PyTorch's accelerators and fake kernels, which compiled
-// graphs rely on: float32 for low-precision inputs, where CPU PyTorch would round them.
+// The dtypes of saved statistics are those of PyTorch's accelerators and fake kernels, which
+// compiled graphs rely on: float32 for low-precision inputs, where CPU PyTorch would round them.
 #include <c10/util/Exception.h>
 
 #include <limits>
@@ -47,8 +48,8 @@ Value Parameter(Builder& b, const OpCall& call, int i, const Dims& dims, DType i
                 DType compute) {
   const Value p = call.TensorOrUndefined(i);
   if (!p.defined()) return p;
-  TORCH_CHECK(p.dims() == dims, call.name(), ": expected weight and bias of shape ",
-              ToString(dims), ", got ", ToString(p.dims()));
+  TORCH_CHECK(p.dims() == dims, call.name(), ": expected weight and bias of shape ", ToString(dims),
+              ", got ", ToString(p.dims()));
   TORCH_CHECK(p.dtype() == input || p.dtype() == compute, call.name(),
               ": expected weight and bias of the input's dtype ", DTypeName(input), " or ",
               DTypeName(compute), ", got ", DTypeName(p.dtype()));
@@ -105,9 +106,8 @@ Values LayerNormBackward(Builder& b, const OpCall& call) {
   const Value normal = (x - b.Broadcast(mean, r.flat())) * b.Broadcast(rstd, r.flat());
   Values out(3);
   if (wanted[0]) {
-    const Value g = weight.defined()
-                        ? grad * b.Broadcast(b.Reshape(weight, {r.columns}), r.flat())
-                        : grad;
+    const Value g =
+        weight.defined() ? grad * b.Broadcast(b.Reshape(weight, {r.columns}), r.flat()) : grad;
     const Value shift = b.Broadcast(Mean(b, g, {1}), r.flat());
     const Value slope = b.Broadcast(Mean(b, g * normal, {1}), r.flat());
     const Value dx = (g - shift - normal * slope) * b.Broadcast(rstd, r.flat());
@@ -130,9 +130,8 @@ Values RmsNorm(Builder& b, const OpCall& call) {
   const DType compute = AccumulateType(input.dtype());
   const Rows2d r = RowsOf(call, input, call.Ints(1));
   const Value weight = Parameter(b, call, 2, r.normalized, input.dtype(), compute);
-  const double epsilon = RealType(compute) == DType::Double
-                             ? std::numeric_limits<double>::epsilon()
-                             : std::numeric_limits<float>::epsilon();
+  const double epsilon = RealType(compute) == DType::Double ? std::numeric_limits<double>::epsilon()
+                                                            : std::numeric_limits<float>::epsilon();
   const Value x = b.Convert(b.Reshape(input, r.flat()), compute);
   const Value square = Mean(b, x * x, {1});
   const Value eps = call.NumberOr(b, 3, epsilon, compute);
@@ -142,7 +141,8 @@ Values RmsNorm(Builder& b, const OpCall& call) {
   return {b.Convert(b.Reshape(out, input.dims()), input.dtype()), b.Reshape(rstd, r.kept)};
 }
 
-// aten::_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd,
+// aten::_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor
+// rstd,
 //     Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)
 Values RmsNormBackward(Builder& b, const OpCall& call) {
   const Value input = call.Tensor(1);
@@ -157,17 +157,15 @@ Values RmsNormBackward(Builder& b, const OpCall& call) {
   const Value normal = Conjugate(b, x * rstd);
   Values out(2);
   if (wanted[0]) {
-    const Value g =
-        weight.defined()
-            ? grad * b.Broadcast(b.Reshape(Conjugate(b, weight), {r.columns}), r.flat())
-            : grad;
+    const Value g = weight.defined()
+                        ? grad * b.Broadcast(b.Reshape(Conjugate(b, weight), {r.columns}), r.flat())
+                        : grad;
     const Value slope = b.Broadcast(Mean(b, g * normal, {1}), r.flat());
     const Value dx = (g - normal * slope) * Conjugate(b, rstd);
     out[0] = b.Convert(b.Reshape(dx, input.dims()), input.dtype());
   }
   if (wanted[1] && weight.defined()) {
-    out[1] = b.Convert(b.Reshape(Sum(b, grad * normal, {0}), r.normalized),
-                       call.Tensor(4).dtype());
+    out[1] = b.Convert(b.Reshape(Sum(b, grad * normal, {0}), r.normalized), call.Tensor(4).dtype());
   }
   return out;
 }
@@ -184,9 +182,8 @@ Groups GroupsOf(const OpCall& call, int first, Value input) {
   TORCH_CHECK(g.groups > 0 && g.channels % g.groups == 0, call.name(),
               ": expected a number of channels divisible by the groups, got ", g.channels,
               " channels and ", g.groups, " groups");
-  TORCH_CHECK(g.n * g.channels * g.spatial == input.numel(), call.name(), ": expected ", g.n,
-              " * ", g.channels, " * ", g.spatial, " elements, got shape ",
-              ToString(input.dims()));
+  TORCH_CHECK(g.n * g.channels * g.spatial == input.numel(), call.name(), ": expected ", g.n, " * ",
+              g.channels, " * ", g.spatial, " elements, got shape ", ToString(input.dims()));
   return g;
 }
 
@@ -253,8 +250,7 @@ Value Renorm(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   const double p = call.StaticNumber(1).toDouble();
   TORCH_CHECK(p > 0, call.name(), ": expected a positive p, got ", p);
-  TORCH_CHECK(self.rank() > 1, call.name(), ": expected at least 2 dimensions, got ",
-              self.rank());
+  TORCH_CHECK(self.rank() > 1, call.name(), ": expected at least 2 dimensions, got ", self.rank());
   TORCH_CHECK(IsFloat(self.dtype()) || IsComplex(self.dtype()), call.name(),
               ": expected a floating point or complex type, got ", DTypeName(self.dtype()));
   const int64_t dim = call.Dim(2, self.rank());
@@ -302,8 +298,7 @@ Values WeightNormBackward(Builder& b, const OpCall& call) {
   const Value norm = b.Reshape(b.Convert(call.Tensor(3), compute), sums.dims());
   const Value scale = b.Reshape(b.Convert(g, compute), sums.dims()) / norm;
   const Value slope = sums / (norm * norm);
-  const Value grad_v =
-      b.Broadcast(scale, v.dims()) * (grad - x * b.Broadcast(slope, v.dims()));
+  const Value grad_v = b.Broadcast(scale, v.dims()) * (grad - x * b.Broadcast(slope, v.dims()));
   return {b.Convert(grad_v, v.dtype()), b.Convert(b.Reshape(sums / norm, g.dims()), g.dtype())};
 }
 

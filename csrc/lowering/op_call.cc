@@ -148,8 +148,9 @@ void PromotionState::Add(DType dtype, bool zero_dim_tensor, bool wrapped_number)
 }
 
 DType PromotionState::Result(DType default_dtype) const {
-  // The rule of at::native::result_type: a lower operand only matters where its category (bool < int <
-  // float < complex) is above that of the higher one, and a float keeps its width as it turns complex.
+  // The rule of at::native::result_type: a lower operand only matters where its category (bool <
+  // int < float < complex) is above that of the higher one, and a float keeps its width as it turns
+  // complex.
   auto combine = [](std::optional<DType> higher, std::optional<DType> lower) {
     if (!higher || !lower) return higher ? higher : lower;
     if (IsComplex(*higher)) return higher;
@@ -158,8 +159,10 @@ DType PromotionState::Result(DType default_dtype) const {
     return matters ? c10::promoteTypes(*higher, *lower) : higher;
   };
   std::optional<DType> numbers = number;
-  if (numbers && IsComplex(*numbers)) numbers = ComplexType(default_dtype);
-  else if (numbers && IsFloat(*numbers)) numbers = default_dtype;
+  if (numbers && IsComplex(*numbers))
+    numbers = ComplexType(default_dtype);
+  else if (numbers && IsFloat(*numbers))
+    numbers = default_dtype;
   const std::optional<DType> result = combine(dimensioned, combine(zero_dim, numbers));
   TORCH_INTERNAL_ASSERT(result.has_value());
   return *result;

@@ -1,8 +1,9 @@
-// One ATen call as a lowering sees it: arguments by schema position, tensors as HLO values. No device,
-// no cache, no Python and no ATen.
+// One ATen call as a lowering sees it: arguments by schema position, tensors as HLO values. No
+// device, no cache, no Python and no ATen.
 //
-// What shapes a program (int, int[], bool, dtype, str) is static and part of its key. Numbers (Scalar,
-// float) are run-time operands unless the row marks them static or they equal the schema's default.
+// What shapes a program (int, int[], bool, dtype, str) is static and part of its key. Numbers
+// (Scalar, float) are run-time operands unless the row marks them static or they equal the schema's
+// default.
 #pragma once
 
 #include <c10/core/Scalar.h>
@@ -28,7 +29,18 @@ struct NumberArg {
 
 struct Arg {
   enum class Kind {
-    kNone, kTensor, kTensors, kInt, kInts, kBool, kBools, kDoubles, kNumber, kNumbers, kDtype, kString
+    kNone,
+    kTensor,
+    kTensors,
+    kInt,
+    kInts,
+    kBool,
+    kBools,
+    kDoubles,
+    kNumber,
+    kNumbers,
+    kDtype,
+    kString
   };
   Kind kind = Kind::kNone;
   hlo::Value tensor;
@@ -95,8 +107,9 @@ class OpCall {
   hlo::Value RandomState() const { return random_state_; }
   void set_random_state(hlo::Value state) { random_state_ = state; }
 
-  // Run-time checks: `ok` is a 0-d bool; where it is false the next synchronization raises IndexError
-  // (RuntimeError for Require) with the op's name and `message`. Nothing when index checks are off.
+  // Run-time checks: `ok` is a 0-d bool; where it is false the next synchronization raises
+  // IndexError (RuntimeError for Require) with the op's name and `message`. Nothing when index
+  // checks are off.
   void RequireIndex(hlo::Value ok, std::string message) const;
   void Require(hlo::Value ok, std::string message) const;
   struct Requirement {

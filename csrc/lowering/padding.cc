@@ -1,5 +1,5 @@
-// Padding of trailing dimensions by a number, by reflection and by replication, and gradients. Circular
-// padding is composed of slices by PyTorch itself.
+// Padding of trailing dimensions by a number, by reflection and by replication, and gradients.
+// Circular padding is composed of slices by PyTorch itself.
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -14,12 +14,13 @@ namespace {
 Value ConstantPad(Builder& b, const OpCall& call) {
   const Value x = call.Tensor(0);
   const Dims pad = call.Ints(1);
-  TORCH_CHECK(pad.size() % 2 == 0, call.name(), ": Length of pad must be even but instead it equals ",
-              pad.size());
+  TORCH_CHECK(pad.size() % 2 == 0, call.name(),
+              ": Length of pad must be even but instead it equals ", pad.size());
   const int64_t pairs = static_cast<int64_t>(pad.size()) / 2;
   TORCH_CHECK(pairs <= x.rank(), call.name(),
               ": Length of pad should be no more than twice the number of dimensions of the input. "
-              "Pad length is ", pad.size(), "while the input has ", x.rank(), "dimensions.");
+              "Pad length is ",
+              pad.size(), "while the input has ", x.rank(), "dimensions.");
   Dims low(x.rank(), 0), high(x.rank(), 0);
   for (int64_t i = 0; i < pairs; ++i) {  // pairs run from the last dimension backwards
     const int64_t d = x.rank() - 1 - i;
@@ -52,16 +53,17 @@ std::vector<Sides> ReadSides(const OpCall& call, const Dims& input, int argument
   }
   TORCH_CHECK(fits, call.name(), ": Expected ", n + 1, "D or ", n + 2,
               "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-              "input, but got: ", ToString(input));
+              "input, but got: ",
+              ToString(input));
   std::vector<Sides> sides;
   for (int64_t i = 0; i < n; ++i) {
     const Sides s = {rank - 1 - i, pad[2 * i], pad[2 * i + 1]};
     const int64_t size = input[s.dim];
     if (border == Border::kReflect) {
-      TORCH_CHECK(s.low < size && s.high < size, call.name(),
-                  ": Argument #", 2 * i + 4, ": Padding size should be less than the corresponding "
-                  "input dimension, but got: padding (", s.low, ", ", s.high, ") at dimension ",
-                  s.dim, " of input ", ToString(input));
+      TORCH_CHECK(s.low < size && s.high < size, call.name(), ": Argument #", 2 * i + 4,
+                  ": Padding size should be less than the corresponding "
+                  "input dimension, but got: padding (",
+                  s.low, ", ", s.high, ") at dimension ", s.dim, " of input ", ToString(input));
     }
     TORCH_CHECK(size + s.low + s.high >= 1, call.name(), ": input (size: ", size, " at dimension ",
                 s.dim, ") is too small. Calculated output size: ", size + s.low + s.high);

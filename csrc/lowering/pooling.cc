@@ -9,7 +9,8 @@
 namespace torch_tpu::lowering {
 namespace {
 
-// aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0,
+// aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2]
+// padding=0,
 //     int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 // aten::max_pool3d_with_indices(... int[3] ...) -> (Tensor, Tensor)
 template <size_t spatial>
@@ -22,10 +23,9 @@ Values MaxPoolWithIndices(Builder& b, const OpCall& call) {
   }
   const Value position = FlatPosition(b, x.dims(), spatial);
   const Value nowhere = b.HighestOf(position.dtype());
-  Values best = b.ReduceWindow({x, position}, {b.LowestOf(x.dtype()), nowhere},
-                               FullWindow(w, x.dims()), [](Builder& b, hlo::ValueRef v) {
-                                 return GreaterPair(b, v[0], v[1], v[2], v[3]);
-                               });
+  Values best = b.ReduceWindow(
+      {x, position}, {b.LowestOf(x.dtype()), nowhere}, FullWindow(w, x.dims()),
+      [](Builder& b, hlo::ValueRef v) { return GreaterPair(b, v[0], v[1], v[2], v[3]); });
   return {best[0], b.Convert(best[1], DType::Long)};
 }
 
@@ -33,8 +33,9 @@ Values MaxPoolWithIndices(Builder& b, const OpCall& call) {
 //     int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
 // aten::max_pool3d_with_indices_backward(... int[3] ...) -> Tensor
 //
-// For each offset inside the window, the windows whose maximum lies at that offset give their gradient
-// to one input each; no two of them meet, so the sum over offsets is a sum of dilated pads.
+// For each offset inside the window, the windows whose maximum lies at that offset give their
+// gradient to one input each; no two of them meet, so the sum over offsets is a sum of dilated
+// pads.
 template <size_t spatial>
 Value MaxPoolBackward(Builder& b, const OpCall& call) {
   const Value grad = call.Tensor(0), x = call.Tensor(1), indices = call.Tensor(7);
@@ -85,8 +86,8 @@ struct AverageArgs {
   int count_include_pad, divisor_override;
 };
 
-// What each window's sum is divided by, broadcastable to the result. Padding counts where asked for,
-// the overhang of ceil mode never does.
+// What each window's sum is divided by, broadcastable to the result. Padding counts where asked
+// for, the overhang of ceil mode never does.
 Value Divisor(Builder& b, const OpCall& call, const PoolWindow& w, const Dims& input,
               const AverageArgs& args, DType type) {
   const size_t first = input.size() - w.spatial();

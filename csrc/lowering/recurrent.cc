@@ -21,13 +21,14 @@ Value PlusBias(Builder& b, Value gates, Value bias) {
 // The gates in the type they are computed in, [batch, parts * hidden], with their bias.
 Value Gates(Builder& b, const OpCall& call, int gates, int bias, int64_t parts) {
   const Value x = call.Tensor(gates);
-  TORCH_CHECK(x.rank() == 2 && x.dim(1) % parts == 0, call.name(), ": expected gates of shape [batch, ",
-              parts, " * hidden], got ", ToString(x.dims()));
+  TORCH_CHECK(x.rank() == 2 && x.dim(1) % parts == 0, call.name(),
+              ": expected gates of shape [batch, ", parts, " * hidden], got ", ToString(x.dims()));
   return PlusBias(b, b.Convert(x, AccumulateType(x.dtype())), call.TensorOrUndefined(bias));
 }
 
 // aten::_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx,
-//     Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor hy, Tensor cy, Tensor workspace)
+//     Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor hy, Tensor cy, Tensor
+//     workspace)
 // The workspace keeps the activated gates i, f, g, o.
 Values LstmCell(Builder& b, const OpCall& call) {
   const Value gates = Gates(b, call, 0, 3, 4) + Gates(b, call, 1, 4, 4);
@@ -49,17 +50,15 @@ Values LstmCellBackward(Builder& b, const OpCall& call) {
   const DType type = workspace.dtype(), compute = AccumulateType(type);
   auto wide = [&](Value x) { return b.Convert(x, compute); };
   const Value cx = wide(call.Tensor(2)), tanh_cy = b.Tanh(wide(call.Tensor(3)));
-  auto grad = [&](int i) {
-    return call.IsNone(i) ? b.ConstantLike(cx, 0) : wide(call.Tensor(i));
-  };
+  auto grad = [&](int i) { return call.IsNone(i) ? b.ConstantLike(cx, 0) : wide(call.Tensor(i)); };
   const Value i = wide(Part(b, workspace, 0, 4)), f = wide(Part(b, workspace, 1, 4));
   const Value g = wide(Part(b, workspace, 2, 4)), o = wide(Part(b, workspace, 3, 4));
   const Value grad_hy = grad(0);
   const Value grad_cell = grad_hy * o * (1 - tanh_cy * tanh_cy) + grad(1);
-  const Value grad_gates = b.Concatenate({grad_cell * g * i * (1 - i), grad_cell * cx * f * (1 - f),
-                                          grad_cell * i * (1 - g * g),
-                                          grad_hy * tanh_cy * o * (1 - o)},
-                                         1);
+  const Value grad_gates =
+      b.Concatenate({grad_cell * g * i * (1 - i), grad_cell * cx * f * (1 - f),
+                     grad_cell * i * (1 - g * g), grad_hy * tanh_cy * o * (1 - o)},
+                    1);
   const Value bias = call.Bool(5) ? b.Convert(Sum(b, grad_gates, {0}), type) : Value();
   return {b.Convert(grad_gates, type), b.Convert(grad_cell * f, type), bias};
 }
@@ -88,17 +87,16 @@ Values GruCellBackward(Builder& b, const OpCall& call) {
   const DType type = workspace.dtype(), compute = AccumulateType(type);
   const Value grad = b.Convert(call.Tensor(0), compute);
   auto part = [&](int64_t i) { return b.Convert(Part(b, workspace, i, 5), compute); };
-  const Value reset = part(0), update = part(1), fresh = part(2), hx = part(3), hidden_new = part(4);
+  const Value reset = part(0), update = part(1), fresh = part(2), hx = part(3),
+              hidden_new = part(4);
   const Value grad_update = grad * (hx - fresh) * (1 - update) * update;
   const Value grad_new = grad * (1 - update) * (1 - fresh * fresh);
   const Value grad_reset = grad_new * hidden_new * (1 - reset) * reset;
   const Value grad_input = b.Concatenate({grad_reset, grad_update, grad_new}, 1);
   const Value grad_hidden = b.Concatenate({grad_reset, grad_update, grad_new * reset}, 1);
-  auto bias = [&](Value x) {
-    return call.Bool(2) ? b.Convert(Sum(b, x, {0}), type) : Value();
-  };
-  return {b.Convert(grad_input, type), b.Convert(grad_hidden, type),
-          b.Convert(grad * update, type), bias(grad_input), bias(grad_hidden)};
+  auto bias = [&](Value x) { return call.Bool(2) ? b.Convert(Sum(b, x, {0}), type) : Value(); };
+  return {b.Convert(grad_input, type), b.Convert(grad_hidden, type), b.Convert(grad * update, type),
+          bias(grad_input), bias(grad_hidden)};
 }
 
 }  // namespace

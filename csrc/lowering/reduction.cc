@@ -43,9 +43,7 @@ Value ReduceOver(Builder& b, const OpCall& call, Layout at, const char* op, int 
 }
 
 // aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-Value SumAll(Builder& b, const OpCall& call) {
-  return ReduceOver(b, call, {.dtype = 1}, "add", 0);
-}
+Value SumAll(Builder& b, const OpCall& call) { return ReduceOver(b, call, {.dtype = 1}, "add", 0); }
 
 // aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)
 Value SumDims(Builder& b, const OpCall& call) {
@@ -125,8 +123,7 @@ Moments MomentsOf(Builder& b, const OpCall& call, bool root) {
   const DType real = squares.dtype();
   const Value count = b.Constant(real, CountOver(x.dims(), dims));
   const Value freedom = b.Max(count - call.NumberOr(b, 2, 1, real), b.Constant(real, 0));
-  Value variance =
-      squares / b.Broadcast(b.OptimizationBarrier({freedom})[0], squares.dims());
+  Value variance = squares / b.Broadcast(b.OptimizationBarrier({freedom})[0], squares.dims());
   if (root) variance = b.Sqrt(variance);
   const auto finish = [&](Value v, DType result) {
     return b.Convert(call.Bool(3) ? v : DropDims(b, v, dims), result);
@@ -212,8 +209,8 @@ Value Norm(Builder& b, const OpCall& call, Value x, double p, IntArrayRef dims, 
   if (p == 0) return Sum(b, b.Convert(b.Ne(size, zero), size.dtype()), dims, keep_dims);
   if (p == 1) return Sum(b, size, dims, keep_dims);
   if (p == 2) {
-    const Value squares = IsComplex(x.dtype()) ? b.Real(x) * b.Real(x) + b.Imag(x) * b.Imag(x)
-                                               : x * x;
+    const Value squares =
+        IsComplex(x.dtype()) ? b.Real(x) * b.Real(x) + b.Imag(x) * b.Imag(x) : x * x;
     return b.Sqrt(Sum(b, squares, dims, keep_dims));
   }
   const Value sum = Sum(b, b.Pow(size, b.ConstantLike(size, p)), dims, keep_dims);

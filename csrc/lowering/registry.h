@@ -1,5 +1,5 @@
-// The table of lowerings: one row per functional ATen overload. In-place and out= forms, eager, fused,
-// compiled and ahead-of-time use are derived from it.
+// The table of lowerings: one row per functional ATen overload. In-place and out= forms, eager,
+// fused, compiled and ahead-of-time use are derived from it.
 #pragma once
 
 #include <string_view>
@@ -14,23 +14,24 @@ struct OpRow {
   using ManyResults = hlo::Values (*)(hlo::Builder&, const OpCall&);
 
   struct Flags {
-    bool random = false;       // takes a Philox state
+    bool random = false;          // takes a Philox state
     int random_unless_zero = -1;  // ... unless this number argument (a dropout probability) is 0
-    bool elementwise = false;  // result strides follow the operands', as TensorIterator does
+    bool elementwise = false;     // result strides follow the operands', as TensorIterator does
     // Bit i: results are stored channels last when tensor argument i is (rank 4 and 5).
     uint32_t channels_last = 0;
     // Bit i: number argument i shapes the program and is part of its key.
     uint32_t static_numbers = 0;
     // Bit i: argument i is static when it is a Python int or one of -2, -1, -0.5, 0, 0.5, 1, 2, 3.
     uint32_t special_numbers = 0;
-    // Bit i: int argument i is an offset that shapes nothing: an operand at run time (OpCall::Offset).
+    // Bit i: int argument i is an offset that shapes nothing: an operand at run time
+    // (OpCall::Offset).
     uint32_t offsets = 0;
     // The last results replace these arguments (statistics that an op updates without saying so).
     std::vector<int> mutates = {};
     // For compiled graphs only: eagerly PyTorch's own kernel runs, which minds strides.
     bool graph_only = false;
-    // Multiplies matrices or convolves: the precision of float32 products is part of its key. Set for
-    // whole families by Rows().
+    // Multiplies matrices or convolves: the precision of float32 products is part of its key. Set
+    // for whole families by Rows().
     bool products = false;
   };
 

@@ -36,11 +36,10 @@ Value Cumulate(Builder& b, const OpCall& call, const char* op, int identity) {
   const int64_t dim = call.Dim(1, self.rank());
   const Value x = b.Convert(self, AccumulateType(type));
   if (x.rank() == 0 || x.numel() == 0) return b.Convert(x, type);
-  const Values scanned =
-      Scan(b, {x}, {b.Constant(x.dtype(), identity)}, dim,
-           [&](Builder& b, const Values& left, const Values& right) -> Values {
-             return {b.Binary(op, left[0], right[0])};
-           });
+  const Values scanned = Scan(b, {x}, {b.Constant(x.dtype(), identity)}, dim,
+                              [&](Builder& b, const Values& left, const Values& right) -> Values {
+                                return {b.Binary(op, left[0], right[0])};
+                              });
   return b.Convert(scanned[0], type);
 }
 
@@ -77,7 +76,8 @@ Value LogAdd(Builder& b, Value x, Value y) {
     const Value nothing = b.Eq(b.Real(min), b.Infinity(RealType(x.dtype()), true, x.dims()));
     return b.Select(nothing, max, max + b.Log1p(b.Exp(min - max)));
   }
-  const Value max = b.Max(x, y), infinite = b.Eq(b.Abs(max), b.Infinity(x.dtype(), false, x.dims()));
+  const Value max = b.Max(x, y),
+              infinite = b.Eq(b.Abs(max), b.Infinity(x.dtype(), false, x.dims()));
   return b.Select(infinite, max, max + b.Log1p(b.Exp(-b.Abs(x - y))));
 }
 

@@ -80,8 +80,8 @@ Value SoftmaxBackward(Builder& b, const OpCall& call) {
   const auto total = [&](Value x) {
     return b.Broadcast(Sum(b, x, dims, /*keep_dims=*/true), x.dims());
   };
-  const Value result = log ? grad - b.Exp(output) * total(grad)
-                           : (grad - total(grad * output)) * output;
+  const Value result =
+      log ? grad - b.Exp(output) * total(grad) : (grad - total(grad * output)) * output;
   return b.Convert(result, call.Dtype(3));
 }
 

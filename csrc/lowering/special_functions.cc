@@ -73,8 +73,8 @@ Value LogitBackward(Builder& b, const OpCall& call) {
       Accept::kFloat);
 }
 
-
-// The quantile of the normal distribution. Coefficients are those of the Cephes library (S. L. Moshier).
+// The quantile of the normal distribution. Coefficients are those of the Cephes library (S. L.
+// Moshier).
 // clang-format off
 constexpr double kP0[] = {
     -59.96335010141079, 98.00107541859997, -56.67628574690703, 13.931260938727968,
@@ -116,11 +116,10 @@ Value NormalQuantile(Builder& b, Value p) {
   const Value near = z * Polynomial(b, z, kP1) / Polynomial(b, z, kQ1);
   const Value far = z * Polynomial(b, z, kP2) / Polynomial(b, z, kQ2);
   const Value tail = x - b.Log(x) / x - b.Select(b.Lt(x, number(8)), near, far);
-  const Value inside =
-      b.Select(b.Gt(y, number(kTail)), middle, b.Select(upper, tail, -tail));
+  const Value inside = b.Select(b.Gt(y, number(kTail)), middle, b.Select(upper, tail, -tail));
   const Value infinity = b.Infinity(p.dtype(), false, p.dims());
-  const Value edge = b.Select(b.Eq(p, number(0)), -infinity,
-                              b.Select(b.Eq(p, number(1)), infinity, inside));
+  const Value edge =
+      b.Select(b.Eq(p, number(0)), -infinity, b.Select(b.Eq(p, number(1)), infinity, inside));
   const Value outside = b.Or(b.Lt(p, number(0)), b.Gt(p, number(1)));
   return b.Select(b.Or(outside, IsNaN(b, p)), b.NaN(p.dtype(), p.dims()), edge);
 }

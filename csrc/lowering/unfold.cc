@@ -14,11 +14,14 @@ struct Columns {
 };
 
 Columns ReadColumns(const OpCall& call, int first, const Dims& image) {
-  Columns c = {call.IntsOfSize(first, 2), call.IntsOfSize(first + 1, 2),
-               call.IntsOfSize(first + 2, 2), call.IntsOfSize(first + 3, 2), {}};
+  Columns c = {call.IntsOfSize(first, 2),
+               call.IntsOfSize(first + 1, 2),
+               call.IntsOfSize(first + 2, 2),
+               call.IntsOfSize(first + 3, 2),
+               {}};
   for (size_t i = 0; i < 2; ++i) {
-    TORCH_CHECK(c.kernel[i] > 0, call.name(),
-                ": kernel size should be greater than zero, but got ", ToString(c.kernel));
+    TORCH_CHECK(c.kernel[i] > 0, call.name(), ": kernel size should be greater than zero, but got ",
+                ToString(c.kernel));
     TORCH_CHECK(c.dilation[i] > 0, call.name(), ": dilation should be greater than zero, but got ",
                 ToString(c.dilation));
     TORCH_CHECK(c.padding[i] >= 0, call.name(), ": padding should be non-negative, but got ",
@@ -29,8 +32,11 @@ Columns ReadColumns(const OpCall& call, int first, const Dims& image) {
     c.out.push_back(room < 0 ? 0 : room / c.stride[i] + 1);
     TORCH_CHECK(c.out[i] > 0, call.name(), ": Given input with spatial size ", ToString(image),
                 ", kernel_size=", ToString(c.kernel), ", dilation=", ToString(c.dilation),
-                ", padding=", ToString(c.padding), ", calculated shape of the array of sliding "
-                "blocks as ", c.out[i], " at dimension ", i, ", but its components must be at "
+                ", padding=", ToString(c.padding),
+                ", calculated shape of the array of sliding "
+                "blocks as ",
+                c.out[i], " at dimension ", i,
+                ", but its components must be at "
                 "least one.");
   }
   return c;
@@ -42,8 +48,10 @@ Value Im2Col(Builder& b, const OpCall& call) {
   const Value x = call.Tensor(0);
   const bool batched = x.rank() == 4;
   TORCH_CHECK((x.rank() == 3 || batched) && x.dim(-1) > 0 && x.dim(-2) > 0 && x.dim(-3) > 0,
-              call.name(), ": Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
-              "other non-zero dimensions for input, but got: ", ToString(x.dims()));
+              call.name(),
+              ": Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
+              "other non-zero dimensions for input, but got: ",
+              ToString(x.dims()));
   const Columns c = ReadColumns(call, 1, {x.dim(-2), x.dim(-1)});
   const int64_t n = batched ? x.dim(0) : 1, channels = x.dim(-3);
   Dims dims = {n, channels * c.kernel[0] * c.kernel[1], c.out[0] * c.out[1]};
@@ -102,16 +110,18 @@ Value Col2Im(Builder& b, const OpCall& call) {
   const int64_t block = c.kernel[0] * c.kernel[1];
   TORCH_CHECK((x.rank() == 2 || batched) && x.dim(-1) > 0 && x.dim(-2) > 0, call.name(),
               ": Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-              "non-zero dimensions for input, but got: ", ToString(x.dims()));
+              "non-zero dimensions for input, but got: ",
+              ToString(x.dims()));
   TORCH_CHECK(x.dim(-2) % block == 0, call.name(), ": Expected size of input's dimension ",
               x.rank() - 2, " to be divisible by the product of kernel_size, but got input.size(",
               x.rank() - 2, ")=", x.dim(-2), " and kernel_size=", ToString(c.kernel));
-  TORCH_CHECK(x.dim(-1) == c.out[0] * c.out[1], call.name(), ": Given output_size=",
-              ToString(image), ", kernel_size=", ToString(c.kernel), ", dilation=",
-              ToString(c.dilation), ", padding=", ToString(c.padding), ", stride=",
-              ToString(c.stride), ", expected size of input's dimension ", x.rank() - 1,
-              " to match the calculated number of sliding blocks ", c.out[0], " * ", c.out[1],
-              " = ", c.out[0] * c.out[1], ", but got input.size(", x.rank() - 1, ")=", x.dim(-1));
+  TORCH_CHECK(x.dim(-1) == c.out[0] * c.out[1], call.name(),
+              ": Given output_size=", ToString(image), ", kernel_size=", ToString(c.kernel),
+              ", dilation=", ToString(c.dilation), ", padding=", ToString(c.padding),
+              ", stride=", ToString(c.stride), ", expected size of input's dimension ",
+              x.rank() - 1, " to match the calculated number of sliding blocks ", c.out[0], " * ",
+              c.out[1], " = ", c.out[0] * c.out[1], ", but got input.size(", x.rank() - 1,
+              ")=", x.dim(-1));
   const int64_t n = batched ? x.dim(0) : 1, channels = x.dim(-2) / block;
   Dims dims = {n, channels, image[0], image[1]};
   Value y;
@@ -128,10 +138,11 @@ Value Col2Im(Builder& b, const OpCall& call) {
   return batched ? y : b.Reshape(y, {channels, image[0], image[1]});
 }
 
-// aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor
+// aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) ->
+// Tensor
 //
-// grad_in has the windows at `dim` and their entries at the end. Entries that lie `step` apart belong
-// to the same offset modulo step, so ceil(size / step) shifted copies are added.
+// grad_in has the windows at `dim` and their entries at the end. Entries that lie `step` apart
+// belong to the same offset modulo step, so ceil(size / step) shifted copies are added.
 Value UnfoldBackward(Builder& b, const OpCall& call) {
   const Value grad = call.Tensor(0);
   const Dims input = call.Ints(1);
@@ -171,9 +182,10 @@ Value PixelShuffle(Builder& b, const OpCall& call) {
               " dimension(s)");
   TORCH_CHECK(r > 0, call.name(), " expects a positive upscale_factor, but got ", r);
   const int64_t c = x.dim(-3), h = x.dim(-2), w = x.dim(-1);
-  TORCH_CHECK(c % (r * r) == 0, call.name(), " expects its input's 'channel' dimension to be "
-              "divisible by the square of upscale_factor, but input.size(-3)=", c,
-              " is not divisible by ", r * r);
+  TORCH_CHECK(c % (r * r) == 0, call.name(),
+              " expects its input's 'channel' dimension to be "
+              "divisible by the square of upscale_factor, but input.size(-3)=",
+              c, " is not divisible by ", r * r);
   const int64_t batch = rank - 3;
   Dims split(x.dims().begin(), x.dims().begin() + batch), result = split, order;
   for (int64_t d = 0; d < batch; ++d) order.push_back(d);
@@ -192,10 +204,14 @@ Value PixelUnshuffle(Builder& b, const OpCall& call) {
               " dimension(s)");
   TORCH_CHECK(r > 0, call.name(), " expects a positive downscale_factor, but got ", r);
   const int64_t c = x.dim(-3), h = x.dim(-2), w = x.dim(-1);
-  TORCH_CHECK(h % r == 0, call.name(), " expects height to be divisible by downscale_factor, but "
-              "input.size(-2)=", h, " is not divisible by ", r);
-  TORCH_CHECK(w % r == 0, call.name(), " expects width to be divisible by downscale_factor, but "
-              "input.size(-1)=", w, " is not divisible by ", r);
+  TORCH_CHECK(h % r == 0, call.name(),
+              " expects height to be divisible by downscale_factor, but "
+              "input.size(-2)=",
+              h, " is not divisible by ", r);
+  TORCH_CHECK(w % r == 0, call.name(),
+              " expects width to be divisible by downscale_factor, but "
+              "input.size(-1)=",
+              w, " is not divisible by ", r);
   const int64_t batch = rank - 3;
   Dims split(x.dims().begin(), x.dims().begin() + batch), result = split, order;
   for (int64_t d = 0; d < batch; ++d) order.push_back(d);
@@ -211,12 +227,13 @@ Value ChannelShuffle(Builder& b, const OpCall& call) {
   const int64_t groups = call.Int(1);
   TORCH_CHECK(x.rank() > 2, call.name(), " expects input with > 2 dims, but got input with sizes ",
               ToString(x.dims()));
-  TORCH_CHECK(groups > 0, call.name(),
-              ": Number of groups to divide channels in must be positive. Value of groups:",
-              groups);
+  TORCH_CHECK(
+      groups > 0, call.name(),
+      ": Number of groups to divide channels in must be positive. Value of groups:", groups);
   const int64_t c = x.dim(1);
-  TORCH_CHECK(c % groups == 0, call.name(), ": Number of channels must be divisible by groups. Got ",
-              c, " channels and ", groups, " groups.");
+  TORCH_CHECK(c % groups == 0, call.name(),
+              ": Number of channels must be divisible by groups. Got ", c, " channels and ", groups,
+              " groups.");
   Dims split = {x.dim(0), groups, c / groups}, order = {0, 2, 1};
   for (int64_t d = 2; d < x.rank(); ++d) {
     split.push_back(x.dim(d));

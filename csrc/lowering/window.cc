@@ -23,12 +23,13 @@ PoolWindow ReadPoolWindow(const OpCall& call, const Dims& input, size_t spatial,
                           const PoolArgs& args) {
   const int64_t rank = static_cast<int64_t>(input.size());
   const int64_t first = rank - static_cast<int64_t>(spatial);
-  bool fits = rank == static_cast<int64_t>(spatial) + 1 || rank == static_cast<int64_t>(spatial) + 2;
+  bool fits =
+      rank == static_cast<int64_t>(spatial) + 1 || rank == static_cast<int64_t>(spatial) + 2;
   // Only a batch dimension may be empty.
   for (int64_t i = first == 2 ? 1 : 0; fits && i < rank; ++i) fits = input[i] > 0;
-  TORCH_CHECK(fits, call.name(), ": Expected ", spatial + 1, "D or ", spatial + 2,
-              "D (batch mode) tensor with optional 0 dim batch size for input, but got: ",
-              ToString(input));
+  TORCH_CHECK(
+      fits, call.name(), ": Expected ", spatial + 1, "D or ", spatial + 2,
+      "D (batch mode) tensor with optional 0 dim batch size for input, but got: ", ToString(input));
   PoolWindow w;
   w.kernel = call.IntsOfSize(args.kernel, spatial);
   w.stride = call.Ints(args.stride).empty() ? w.kernel : call.IntsOfSize(args.stride, spatial);
@@ -36,14 +37,14 @@ PoolWindow ReadPoolWindow(const OpCall& call, const Dims& input, size_t spatial,
   w.dilation = args.dilation < 0 ? Dims(spatial, 1) : call.IntsOfSize(args.dilation, spatial);
   w.ceil_mode = call.Bool(args.ceil_mode);
   for (size_t i = 0; i < spatial; ++i) {
-    TORCH_CHECK(w.kernel[i] > 0, call.name(),
-                ": kernel size should be greater than zero, but got ", ToString(w.kernel));
+    TORCH_CHECK(w.kernel[i] > 0, call.name(), ": kernel size should be greater than zero, but got ",
+                ToString(w.kernel));
     TORCH_CHECK(w.stride[i] > 0, call.name(), ": stride should be greater than zero, but got ",
                 ToString(w.stride));
     TORCH_CHECK(w.dilation[i] > 0, call.name(), ": dilation should be greater than zero, but got ",
                 ToString(w.dilation));
-    TORCH_CHECK(w.padding[i] >= 0, call.name(), ": pad must be non-negative, but got pad: ",
-                w.padding[i]);
+    TORCH_CHECK(w.padding[i] >= 0, call.name(),
+                ": pad must be non-negative, but got pad: ", w.padding[i]);
     TORCH_CHECK(w.padding[i] <= ((w.kernel[i] - 1) * w.dilation[i] + 1) / 2, call.name(),
                 ": pad should be at most half of effective kernel size, but got pad=", w.padding[i],
                 ", kernel_size=", w.kernel[i], " and dilation=", w.dilation[i]);

@@ -210,9 +210,7 @@ class Program:
         if pair.cpu.dim() == 0:
             return
         note(f"read t{at}: {name} ({k})")
-        self.reads.append(
-            (f"{name} of t{at}", READS[name](pair.tpu, k), READS[name](pair.cpu, k))
-        )
+        self.reads.append((f"{name} of t{at}", READS[name](pair.tpu, k), READS[name](pair.cpu, k)))
 
     def check(self) -> None:
         for what, got, want in self.reads:
@@ -233,7 +231,9 @@ STEPS = st.one_of(
     st.tuples(st.just(Program.view), which, st.sampled_from(sorted(VIEWS)), number),
     st.tuples(st.just(Program.view), which, st.sampled_from(sorted(VIEWS)), number),
     st.tuples(st.just(Program.write), which, st.sampled_from(sorted(WRITES)), number),
-    st.tuples(st.just(Program.write_two), which, st.sampled_from(sorted(TWO_TENSOR_WRITES)), number),
+    st.tuples(
+        st.just(Program.write_two), which, st.sampled_from(sorted(TWO_TENSOR_WRITES)), number
+    ),
     st.tuples(st.just(Program.read), which, st.sampled_from(sorted(READS)), number),
 )
 

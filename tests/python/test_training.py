@@ -21,7 +21,12 @@ def no_op_falls_back() -> Iterator[None]:
 
 def mlp() -> tuple[nn.Module, Tensor]:
     model = nn.Sequential(
-        nn.Linear(6, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 3)
+        nn.Linear(6, 16),
+        nn.GELU(),
+        nn.LayerNorm(16),
+        nn.Linear(16, 16),
+        nn.Tanh(),
+        nn.Linear(16, 3),
     )
     return model, torch.randn(8, 6)
 
@@ -171,9 +176,7 @@ def test_autocast(make: Callable[[], tuple[nn.Module, Tensor]], dtype: torch.dty
     want = F.cross_entropy(model(inputs), labels)
     want.backward()
     assert loss.item() == pytest.approx(want.item(), rel=3e-2)
-    for (name, ours), theirs in zip(
-        on_tpu.named_parameters(), model.parameters(), strict=True
-    ):
+    for (name, ours), theirs in zip(on_tpu.named_parameters(), model.parameters(), strict=True):
         assert ours.grad.dtype == torch.float32
         scale = theirs.grad.abs().max().item() + 1e-3
         assert (ours.grad.cpu() - theirs.grad).abs().max().item() < 0.08 * scale, name

@@ -138,10 +138,16 @@ Values ByName(Builder& b) {
 
 std::vector<GoldenProgram> StructuredPrograms() {
   return {
-      {"products", Products},        {"convolution", Convolutions},
-      {"reduce", Reductions},        {"windows", Windows},       {"sort", Sorts},
-      {"random_bits", RandomBits},   {"fft", Fourier},           {"solvers", Solvers},
-      {"control_flow", ControlFlow}, {"by_name", ByName},
+      {"products", Products},
+      {"convolution", Convolutions},
+      {"reduce", Reductions},
+      {"windows", Windows},
+      {"sort", Sorts},
+      {"random_bits", RandomBits},
+      {"fft", Fourier},
+      {"solvers", Solvers},
+      {"control_flow", ControlFlow},
+      {"by_name", ByName},
   };
 }
 
