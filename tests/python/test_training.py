@@ -1,6 +1,7 @@
 """Training steps and the gradients of common modules equal those of the CPU."""
 
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -107,14 +108,14 @@ def compare_training(
 
 VARIANTS = {"plain": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
 OPTIMIZERS = {
-    "SGD": (torch.optim.SGD, dict(lr=0.1)),
+    "SGD": (torch.optim.SGD, {"lr": 0.1}),
     "SGD, momentum": (
         torch.optim.SGD,
-        dict(lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01),
+        {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
     ),
-    "Adam": (torch.optim.Adam, dict(lr=0.01)),
-    "Adam, amsgrad": (torch.optim.Adam, dict(lr=0.01, amsgrad=True, weight_decay=0.01)),
-    "AdamW": (torch.optim.AdamW, dict(lr=0.01, weight_decay=0.1)),
+    "Adam": (torch.optim.Adam, {"lr": 0.01}),
+    "Adam, amsgrad": (torch.optim.Adam, {"lr": 0.01, "amsgrad": True, "weight_decay": 0.01}),
+    "AdamW": (torch.optim.AdamW, {"lr": 0.01, "weight_decay": 0.1}),
 }
 
 
@@ -127,7 +128,7 @@ def test_optimizer_steps(name: str, variant: str):
 
 @pytest.mark.parametrize("make", [cnn, encoder], ids=["cnn", "encoder"])
 def test_training_of_a_model(make: Callable[[], tuple[nn.Module, Tensor]]):
-    compare_training(make, torch.optim.AdamW, {}, dict(lr=0.01))
+    compare_training(make, torch.optim.AdamW, {}, {"lr": 0.01})
 
 
 def test_another_learning_rate_or_decay_compiles_nothing():
@@ -381,14 +382,32 @@ MODULES: dict[str, Module] = {
     ),
 }
 ACTIVATIONS = [
-    "ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU", "CELU", "GELU", "SiLU", "Mish", "Softplus", "Softsign",
-    "Tanh", "Tanhshrink", "Sigmoid", "LogSigmoid", "Hardsigmoid", "Hardswish", "Hardtanh", "Hardshrink",
-    "Softshrink", "Threshold",
-]  # fmt: skip
+    "ReLU",
+    "ReLU6",
+    "LeakyReLU",
+    "ELU",
+    "SELU",
+    "CELU",
+    "GELU",
+    "SiLU",
+    "Mish",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Sigmoid",
+    "LogSigmoid",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "Hardshrink",
+    "Softshrink",
+    "Threshold",
+]
 for activation in ACTIVATIONS:
     arguments = (0.1, 0.5) if activation == "Threshold" else ()
     MODULES[activation] = (
-        lambda make=getattr(nn, activation), arguments=arguments: make(*arguments),
+        functools.partial(getattr(nn, activation), *arguments),
         lambda: (floats(3, 5),),
     )
 
