@@ -347,7 +347,46 @@ OpEntry::OpEntry(const lowering::OpRow* row, Variant variant, const c10::Functio
   }
 }
 
+namespace {
+
+bool HasMathBits(const IValue& value) {
+  return value.isTensor() && value.toTensor().defined() &&
+         (value.toTensor().is_conj() || value.toTensor().is_neg());
+}
+
+// PyTorch leaves products (mm, bmm, addmm, dot, ...) out of its conjugate fallback, so lazily conjugated
+// tensors arrive here. Programs read storages, which know nothing of such bits.
+bool ResolveMathBits(const OpEntry& entry, torch::jit::Stack& stack) {
+  const size_t first = stack.size() - entry.num_args;
+  const size_t inputs = entry.num_args - entry.num_outs;  // outs are written through copies
+  bool any = false;
+  for (size_t i = 0; i < inputs && !any; ++i) any = HasMathBits(stack[first + i]);
+  if (!any) return false;
+  std::vector<std::pair<at::Tensor, at::Tensor>> written;  // the argument, its stand-in
+  for (size_t i = 0; i < inputs; ++i) {
+    IValue& value = stack[first + i];
+    if (!HasMathBits(value)) continue;
+    const at::Tensor original = value.toTensor();
+    const at::Tensor resolved = original.resolve_conj().resolve_neg();
+    for (int position : entry.written_args) {
+      if (position == static_cast<int>(i)) written.emplace_back(original, resolved);
+    }
+    value = resolved;
+  }
+  RunBoxed(entry, stack);
+  for (const auto& [original, stand_in] : written) {
+    original.copy_(stand_in);
+    for (size_t i = first; i < stack.size(); ++i) {
+      if (stack[i].isTensor() && stack[i].toTensor().is_same(stand_in)) stack[i] = original;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
+  if (ResolveMathBits(entry, stack)) return;
   const size_t first = stack.size() - entry.num_args;
   const c10::ArrayRef<IValue> args(stack.data() + first, entry.num_args);
   DeviceFinder finder;

@@ -222,8 +222,8 @@ Values AttentionBackward(Builder& b, const OpCall& call) {
     grad_weights = grad_weights * factors;
     used = used * factors;
   }
-  const Value out = b.Convert(b.Reshape(call.Tensor(6), s.Outputs()), compute);
-  const Value delta = Sum(b, b.Convert(grad, compute) * out, {2}, true);
+  // Equal to the row sums of grad_out * out, but free of the rounding of a low-precision out.
+  const Value delta = Sum(b, weights * grad_weights, {2}, true);
   const Value grad_scores = weights * (grad_weights - b.Broadcast(delta, s.Scores()));
   const Value narrow = b.Convert(grad_scores, type);
 
