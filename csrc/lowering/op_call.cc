@@ -151,11 +151,17 @@ DType PromotionState::Result(DType default_dtype) const {
   // The rule of at::native::result_type: a lower operand only matters where its category (bool <
   // int < float < complex) is above that of the higher one, and a float keeps its width as it turns
   // complex.
-  auto combine = [](std::optional<DType> higher, std::optional<DType> lower) {
+  auto combine = [](std::optional<DType> higher,
+                    std::optional<DType> lower) -> std::optional<DType> {
     if (!higher || !lower) return higher ? higher : lower;
     if (IsComplex(*higher)) return higher;
-    if (IsFloat(*higher)) return IsComplex(*lower) ? ComplexType(*higher) : higher;
-    const bool matters = IsBool(*higher) || IsFloat(*lower) || IsComplex(*lower);
+    if (IsFloat(*higher) && IsComplex(*lower)) {
+      // complex32 is PyTorch's answer for float16; XLA has no such type.
+      return *higher == DType::Half ? DType::ComplexFloat : c10::toComplexType(*higher);
+    }
+    if (IsFloat(*higher)) return higher;
+    if (IsComplex(*lower)) return lower;
+    const bool matters = IsBool(*higher) || IsFloat(*lower);
     return matters ? c10::promoteTypes(*higher, *lower) : higher;
   };
   std::optional<DType> numbers = number;
