@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes docs/settings.md from the table in csrc/base/settings.cc.
+"""Writes docs/settings.md from the table of settings and docs/ops.md from the rows of the lowerings.
 
-tools/gen_docs.py          writes the page
-tools/gen_docs.py --check  exit status 1 if the page is not what would be written
+tools/gen_docs.py          writes the pages
+tools/gen_docs.py --check  exit status 1 if a page is not what would be written
 """
 
 import re
@@ -13,6 +13,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "csrc" / "base" / "settings.cc"
 PAGE = ROOT / "docs" / "settings.md"
+LOWERINGS = ROOT / "csrc" / "lowering"
+OPS_PAGE = ROOT / "docs" / "ops.md"
+OP_ROW = re.compile(r'\{"aten::([^"]+)"')
 
 TEXT = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 ROW = re.compile(r"\{\s*" + r",\s*".join([TEXT] * 5) + r",?\s*\}")
@@ -27,6 +30,21 @@ a value that is not accepted is a `ValueError` that names the variable and what 
 
 | variable | values | default | what it does |
 | --- | --- | --- | --- |
+"""
+
+
+OPS_HEADER = """\
+# Ops
+
+<!-- Written by tools/gen_docs.py from the rows in csrc/lowering. -->
+
+Every ATen overload that has a lowering of its own, by the file of its row: {count} in all. In-place
+and out= forms follow from them by schema, and what PyTorch composes of other ops (`matmul`,
+`layer_norm`, `einsum`, ...) needs none. An op that comes down to none of these runs on the CPU,
+with a warning once per op; `torch.tpu.stats()["fallbacks"]` counts such calls.
+
+| family | overloads |
+| --- | --- |
 """
 
 
@@ -60,15 +78,29 @@ def page(rows: list[Setting]) -> str:
     return HEADER + "\n".join(lines) + "\n"
 
 
+def ops_page() -> str:
+    families = {
+        path.stem: sorted(OP_ROW.findall(path.read_text(encoding="utf-8")))
+        for path in sorted(LOWERINGS.glob("*.cc"))
+    }
+    lines = [
+        f"| {family} | {', '.join(f'`{op}`' for op in ops)} |"
+        for family, ops in families.items()
+        if ops
+    ]
+    count = sum(map(len, families.values()))
+    return OPS_HEADER.format(count=count) + "\n".join(lines) + "\n"
+
+
 def main() -> int:
-    text = page(settings())
-    if "--check" in sys.argv[1:]:
-        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"gen_docs: {PAGE.relative_to(ROOT)} is out of date, run tools/gen_docs.py")
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    status = 0
+    for path, text in ((PAGE, page(settings())), (OPS_PAGE, ops_page())):
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"gen_docs: {path.relative_to(ROOT)} is out of date, run tools/gen_docs.py")
+            status = 1
+    return status
 
 
 if __name__ == "__main__":
