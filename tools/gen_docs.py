@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/settings.md from the table of settings and docs/ops.md from the rows of the lowerings.
+"""Writes docs/settings.md from the settings and docs/ops.md from the rows of the lowerings.
 
 tools/gen_docs.py          writes the pages
 tools/gen_docs.py --check  exit status 1 if a page is not what would be written

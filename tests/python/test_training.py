@@ -13,11 +13,16 @@ from torch import Tensor, nn
 STEPS = 4
 
 
+# Modules with ops that have no row yet and run on the CPU. Strict: a row that comes fails the test.
+GAPS = {"CTCLoss": {"aten::_ctc_loss", "aten::_ctc_loss_backward"}}
+
+
 @pytest.fixture(autouse=True)
-def no_op_falls_back() -> Iterator[None]:
+def no_op_falls_back(request: pytest.FixtureRequest) -> Iterator[None]:
     torch.tpu.reset_stats()
     yield
-    assert torch.tpu.stats()["fallbacks"] == {}
+    arguments = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    assert set(torch.tpu.stats()["fallbacks"]) == GAPS.get(arguments.get("name"), set())
 
 
 def mlp() -> tuple[nn.Module, Tensor]:
@@ -34,7 +39,8 @@ def mlp() -> tuple[nn.Module, Tensor]:
 
 def cnn() -> tuple[nn.Module, Tensor]:
     model = nn.Sequential(
-        nn.Conv2d(2, 4, 3, padding=1),
+        # No bias: before a norm its gradient is rounding noise, which Adam blows up to whole steps.
+        nn.Conv2d(2, 4, 3, padding=1, bias=False),
         nn.BatchNorm2d(4),
         nn.ReLU(),
         nn.MaxPool2d(2),
@@ -108,14 +114,14 @@ def compare_training(
 
 VARIANTS = {"plain": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
 OPTIMIZERS = {
-    "SGD": (torch.optim.SGD, {"lr": 0.1}),
+    "SGD": (torch.optim.SGD, dict(lr=0.1)),
     "SGD, momentum": (
         torch.optim.SGD,
-        {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
+        dict(lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01),
     ),
-    "Adam": (torch.optim.Adam, {"lr": 0.01}),
-    "Adam, amsgrad": (torch.optim.Adam, {"lr": 0.01, "amsgrad": True, "weight_decay": 0.01}),
-    "AdamW": (torch.optim.AdamW, {"lr": 0.01, "weight_decay": 0.1}),
+    "Adam": (torch.optim.Adam, dict(lr=0.01)),
+    "Adam, amsgrad": (torch.optim.Adam, dict(lr=0.01, amsgrad=True, weight_decay=0.01)),
+    "AdamW": (torch.optim.AdamW, dict(lr=0.01, weight_decay=0.1)),
 }
 
 
@@ -128,7 +134,8 @@ def test_optimizer_steps(name: str, variant: str):
 
 @pytest.mark.parametrize("make", [cnn, encoder], ids=["cnn", "encoder"])
 def test_training_of_a_model(make: Callable[[], tuple[nn.Module, Tensor]]):
-    compare_training(make, torch.optim.AdamW, {}, {"lr": 0.01})
+    # Not Adam: the bias of the keys has no gradient but rounding noise.
+    compare_training(make, torch.optim.SGD, {}, dict(lr=0.05, momentum=0.9))
 
 
 def test_another_learning_rate_or_decay_compiles_nothing():
@@ -162,25 +169,33 @@ def test_clipped_gradients():
         torch.testing.assert_close(ours.grad.cpu(), theirs.grad, rtol=1e-3, atol=1e-6)
 
 
+def gradient_of(model: nn.Module) -> Tensor:
+    """All gradients of a model as one vector, on the CPU."""
+    return torch.cat([p.grad.flatten().cpu() for p in model.parameters()])
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("make", [mlp, cnn, encoder], ids=["mlp", "cnn", "encoder"])
-def test_autocast(make: Callable[[], tuple[nn.Module, Tensor]], dtype: torch.dtype):
+def test_autocast_is_as_exact_as_on_the_cpu(
+    make: Callable[[], tuple[nn.Module, Tensor]], dtype: torch.dtype
+):
     torch.manual_seed(0)
     model, inputs = make()
     labels = torch.randint(0, 3, (len(inputs),))
-    on_tpu = copy.deepcopy(model).to("tpu")
-    with torch.autocast("tpu", dtype=dtype):
-        output = on_tpu(inputs.to("tpu"))
-        loss = F.cross_entropy(output, labels.to("tpu"))
-    assert output.dtype == dtype and loss.dtype == torch.float32
-    loss.backward()
-    want = F.cross_entropy(model(inputs), labels)
-    want.backward()
-    assert loss.item() == pytest.approx(want.item(), rel=3e-2)
-    for (name, ours), theirs in zip(on_tpu.named_parameters(), model.parameters(), strict=True):
-        assert ours.grad.dtype == torch.float32
-        scale = theirs.grad.abs().max().item() + 1e-3
-        assert (ours.grad.cpu() - theirs.grad).abs().max().item() < 0.08 * scale, name
+    exact = copy.deepcopy(model)
+    F.cross_entropy(exact(inputs), labels).backward()
+    distances = []
+    for device in ("cpu", "tpu"):
+        m = copy.deepcopy(model).to(device)
+        with torch.autocast(device, dtype=dtype):
+            output = m(inputs.to(device))
+            loss = F.cross_entropy(output, labels.to(device))
+        assert output.dtype == dtype and loss.dtype == torch.float32
+        loss.backward()
+        assert all(p.grad.dtype == torch.float32 for p in m.parameters())
+        distances.append((gradient_of(m) - gradient_of(exact)).norm().item())
+    cpu, tpu = distances
+    assert 0 < tpu < 1.5 * cpu
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -247,6 +262,18 @@ def signs(*shape: int) -> Tensor:
 
 def log_probabilities(*shape: int) -> Tensor:
     return torch.randn(shape).log_softmax(-1)
+
+
+class WithTarget(nn.Module):
+    """A loss whose target takes no gradient."""
+
+    def __init__(self, loss: nn.Module, target: Tensor) -> None:
+        super().__init__()
+        self.loss = loss
+        self.register_buffer("target", target)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.loss(x, self.target)
 
 
 Module = tuple[Callable[[], nn.Module], Callable[[], tuple[Any, ...]]]
@@ -371,7 +398,10 @@ MODULES: dict[str, Module] = {
         lambda: nn.MultiLabelMarginLoss(),
         lambda: (floats(2, 4), torch.tensor([[3, 0, -1, 1], [1, -1, 0, 2]])),
     ),
-    "SoftMarginLoss": (lambda: nn.SoftMarginLoss(), lambda: (floats(3, 4), signs(3, 4))),
+    "SoftMarginLoss": (
+        lambda: WithTarget(nn.SoftMarginLoss(), signs(3, 4)),
+        lambda: (floats(3, 4),),
+    ),
     "CosineEmbeddingLoss": (
         lambda: nn.CosineEmbeddingLoss(0.1),
         lambda: (floats(5, 4), floats(5, 4), signs(5)),
@@ -382,28 +412,10 @@ MODULES: dict[str, Module] = {
     ),
 }
 ACTIVATIONS = [
-    "ReLU",
-    "ReLU6",
-    "LeakyReLU",
-    "ELU",
-    "SELU",
-    "CELU",
-    "GELU",
-    "SiLU",
-    "Mish",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Sigmoid",
-    "LogSigmoid",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "Hardshrink",
-    "Softshrink",
-    "Threshold",
-]
+    "ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU", "CELU", "GELU", "SiLU", "Mish", "Softplus", "Softsign",
+    "Tanh", "Tanhshrink", "Sigmoid", "LogSigmoid", "Hardsigmoid", "Hardswish", "Hardtanh", "Hardshrink",
+    "Softshrink", "Threshold",
+]  # fmt: skip
 for activation in ACTIVATIONS:
     arguments = (0.1, 0.5) if activation == "Threshold" else ()
     MODULES[activation] = (
