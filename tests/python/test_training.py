@@ -412,10 +412,28 @@ MODULES: dict[str, Module] = {
     ),
 }
 ACTIVATIONS = [
-    "ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU", "CELU", "GELU", "SiLU", "Mish", "Softplus", "Softsign",
-    "Tanh", "Tanhshrink", "Sigmoid", "LogSigmoid", "Hardsigmoid", "Hardswish", "Hardtanh", "Hardshrink",
-    "Softshrink", "Threshold",
-]  # fmt: skip
+    "ReLU",
+    "ReLU6",
+    "LeakyReLU",
+    "ELU",
+    "SELU",
+    "CELU",
+    "GELU",
+    "SiLU",
+    "Mish",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Sigmoid",
+    "LogSigmoid",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "Hardshrink",
+    "Softshrink",
+    "Threshold",
+]
 for activation in ACTIVATIONS:
     arguments = (0.1, 0.5) if activation == "Threshold" else ()
     MODULES[activation] = (
