@@ -81,8 +81,6 @@ class DeviceFinder {
     if (device_ >= 0) return;
     if (value.isTensor()) {
       See(value.toTensor());
-    } else if (value.isTensorList()) {
-      for (const at::Tensor& tensor : value.toTensorVector()) See(tensor);
     } else if (value.isList()) {
       for (const IValue& element : value.toListRef()) See(element);
     } else if (value.isDevice()) {
@@ -94,7 +92,7 @@ class DeviceFinder {
 
  private:
   void See(const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.device().type() == c10::DeviceType::PrivateUse1) {
+    if (tensor.defined() && OnDevice(tensor)) {
       device_ = tensor.device().index();
     }
   }
@@ -104,7 +102,7 @@ class DeviceFinder {
 void PutTensor(exec::ProgramWriter& writer, const at::Tensor& tensor) {
   if (!tensor.defined()) return writer.None();
   const bool wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
-  if (tensor.device().type() == c10::DeviceType::PrivateUse1) {
+  if (OnDevice(tensor)) {
     TORCH_CHECK(
         tensor.device().index() == writer.device(),
         "Expected all tensors to be on the same device, but found at least two devices, tpu:",
@@ -131,32 +129,27 @@ void PutNumber(exec::ProgramWriter& writer, const ArgPlan& plan, const c10::Scal
   writer.Number(value, is_static);
 }
 
+int64_t Int(const IValue& value) {
+  return value.isInt() ? value.toInt() : value.toSymInt().guard_int(__FILE__, __LINE__);
+}
+
 Dims IntList(const IValue& value) {
-  if (value.isInt()) return {value.toInt()};
+  if (!value.isList()) return {Int(value)};
   Dims list;
   if (value.isIntList()) {
     for (int64_t v : value.toIntList()) list.push_back(v);
   } else {
-    for (const IValue& v : value.toListRef())
-      list.push_back(v.toSymInt().guard_int(__FILE__, __LINE__));
+    for (const IValue& v : value.toListRef()) list.push_back(Int(v));
   }
   return list;
 }
 
-// `random` collects the generator argument.
 void PutArg(exec::ProgramWriter& writer, const ArgPlan& plan, const IValue& value) {
-  if (value.isNone() && plan.kind != Kind::kTensor) return writer.None();
+  if (value.isNone()) return writer.None();
   switch (plan.kind) {
     case Kind::kTensor:
-      if (value.isNone()) return writer.None();
       return PutTensor(writer, value.toTensor());
     case Kind::kTensors: {
-      if (value.isTensorList()) {
-        const auto list = value.toTensorList();
-        writer.Tensors(list.size());
-        for (size_t i = 0; i < list.size(); ++i) PutTensor(writer, list.get(i));
-        return;
-      }
       const auto list = value.toListRef();
       writer.Tensors(list.size());
       for (const IValue& element : list) {
@@ -165,8 +158,7 @@ void PutArg(exec::ProgramWriter& writer, const ArgPlan& plan, const IValue& valu
       return;
     }
     case Kind::kInt: {
-      const int64_t number =
-          value.isInt() ? value.toInt() : value.toSymInt().guard_int(__FILE__, __LINE__);
+      const int64_t number = Int(value);
       return plan.is_offset ? writer.Number(number, /*is_static=*/false) : writer.Int(number);
     }
     case Kind::kInts:

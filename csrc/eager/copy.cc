@@ -10,10 +10,6 @@
 namespace torch_tpu::eager {
 namespace {
 
-bool OnDevice(const at::Tensor& tensor) {
-  return tensor.device().type() == c10::DeviceType::PrivateUse1;
-}
-
 // Values without the lazy conjugate and negative bits.
 at::Tensor Resolved(const at::Tensor& tensor) {
   at::Tensor t = tensor;

@@ -4,6 +4,7 @@
 #include <ATen/ExpandUtils.h>
 #include <torch/library.h>
 
+#include "eager/boxed_kernel.h"
 #include "eager/prefix.h"
 #include "eager/row_call.h"
 #include "eager/storage.h"
@@ -20,20 +21,16 @@ bool IsMask(const at::Tensor& t) {
 }
 
 // Positions of the true elements, [numel, rank] with the count beside it.
-at::Tensor NonzeroExact(const at::Tensor& self) {
+at::Tensor Nonzero(const at::Tensor& self) {
   const std::vector<at::Tensor> r = RowCall("tpu::nonzero_padded", Device(self)).Tensor(self).Run();
   return Prefix(r[0], r[1].item<int64_t>());
 }
-
-at::Tensor Nonzero(const at::Tensor& self) { return NonzeroExact(self); }
 
 at::Tensor& NonzeroOut(const at::Tensor& self, at::Tensor& out) {
   TORCH_CHECK(out.scalar_type() == at::kLong,
               "nonzero: Expected out tensor to have scalar type Long but got scalar type ",
               out.scalar_type());
-  const at::Tensor result = NonzeroExact(self);
-  if (out.sizes() != result.sizes()) out.resize_(result.sizes());
-  out.copy_(result);
+  WriteOut(out, Nonzero(self));
   return out;
 }
 
@@ -73,7 +70,7 @@ std::vector<at::Tensor> ExpandIndices(const at::Tensor& self, const OptionalTens
                         " does not match the shape of the indexed tensor ", self.sizes(),
                         " at index ", at);
     }
-    const at::Tensor positions = NonzeroExact(index);
+    const at::Tensor positions = Nonzero(index);
     for (int64_t d = 0; d < index.dim(); ++d) expanded.push_back(positions.select(1, d));
   }
   TORCH_CHECK_INDEX(static_cast<int64_t>(expanded.size()) <= self.dim(),
@@ -90,9 +87,7 @@ at::Tensor Index(const at::Tensor& self, const OptionalTensors& indices) {
 }
 
 at::Tensor& IndexOut(const at::Tensor& self, const OptionalTensors& indices, at::Tensor& out) {
-  const at::Tensor result = Index(self, indices);
-  if (out.sizes() != result.sizes()) out.resize_(result.sizes());
-  out.copy_(result);
+  WriteOut(out, Index(self, indices));
   return out;
 }
 
@@ -159,9 +154,7 @@ at::Tensor MaskedSelect(const at::Tensor& self, const at::Tensor& mask) {
 }
 
 at::Tensor& MaskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
-  const at::Tensor result = MaskedSelect(self, mask);
-  if (out.sizes() != result.sizes()) out.resize_(result.sizes());
-  out.copy_(result);
+  WriteOut(out, MaskedSelect(self, mask));
   return out;
 }
 

@@ -90,7 +90,7 @@ std::vector<exec::BufferRef> RowCall::RunBuffers() {
 
 void RowCall::RunInto(const at::Tensor& target) {
   writer_.EndCall();
-  writer_.Write(0, ViewOf(target), exec::ProgramWriter::Cast::kAny);
+  writer_.Write(0, ViewOf(target));
   exec::Launch(writer_, CurrentStream(device_));
 }
 

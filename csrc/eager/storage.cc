@@ -194,7 +194,7 @@ DeviceStorage::DeviceStorage(int device, int64_t bytes)
 DeviceStorage::~DeviceStorage() { Addresses().Give(address_, bytes_); }
 
 DeviceStorage& StorageOf(const at::Tensor& tensor) {
-  TORCH_CHECK(tensor.device().type() == c10::DeviceType::PrivateUse1,
+  TORCH_CHECK(OnDevice(tensor),
               "Expected all tensors to be on the same device, but found at least two devices, tpu:",
               CurrentDevice(), " and ", tensor.device(), "!");
   return ContextOf(*tensor.storage().unsafeGetStorageImpl());

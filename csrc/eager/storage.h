@@ -36,6 +36,10 @@ c10::DeviceAllocator* Allocator();
 // The device that holds the storage around an address; RuntimeError where there is none.
 int DeviceOfAddress(const void* address);
 
+inline bool OnDevice(const at::TensorBase& tensor) {
+  return tensor.device().type() == c10::DeviceType::PrivateUse1;
+}
+
 // The device side of a tensor's storage. RuntimeError for a tensor that is not on tpu.
 DeviceStorage& StorageOf(const at::Tensor& tensor);
 

@@ -68,6 +68,13 @@ class Decoder {
   // Pass one counts the run-time operands, so that parameters come first in the text.
   struct Counted {
     int ints = 0, doubles = 0;
+    void Operand(DType dtype) {
+      if (IsComplex(dtype) || IsFloat(dtype)) {
+        doubles += IsComplex(dtype) ? 2 : 1;
+      } else {
+        ints += 1;
+      }
+    }
   };
   void Scan();
   void ScanArg(Tag tag, Counted& counted);
@@ -100,14 +107,7 @@ class Decoder {
 void Decoder::ScanView(Counted& counted) {
   const Tag where = Get<Tag>();
   if (where == Tag::kOperand) {
-    const DType dtype = Get<DType>();
-    if (IsComplex(dtype))
-      counted.doubles += 2;
-    else if (IsFloat(dtype))
-      counted.doubles += 1;
-    else
-      counted.ints += 1;
-    return;
+    return counted.Operand(Get<DType>());
   }
   size_t slot;
   if (where == Tag::kOldInput) {
@@ -126,10 +126,7 @@ void Decoder::ScanView(Counted& counted) {
   const Dims sizes = GetDims();
   if (kind == Tag::kReshaped) return;
   const Dims strides = GetTaggedDims();
-  const Type& base = inputs_[slot].type;
-  const Dims flat = {BytesOf(base) / static_cast<int64_t>(c10::elementSize(dtype))};
-  if (kind == Tag::kGathered ||
-      PlanView(base.dtype == dtype ? base.dims : flat, sizes, strides).dynamic) {
+  if (kind == Tag::kGathered || PlanOver(inputs_[slot].type, dtype, sizes, strides).dynamic) {
     counted.ints += 1;
   }
 }
@@ -173,16 +170,8 @@ void Decoder::ScanArg(Tag tag, Counted& counted) {
     case Tag::kStaticNumber:
       at_ += Get<DType>() == DType::ComplexDouble ? 16 : 8;
       return;
-    case Tag::kNumber: {
-      const DType kind = Get<DType>();
-      if (kind == DType::ComplexDouble)
-        counted.doubles += 2;
-      else if (kind == DType::Double)
-        counted.doubles += 1;
-      else
-        counted.ints += 1;
-      return;
-    }
+    case Tag::kNumber:
+      return counted.Operand(Get<DType>());
     case Tag::kRandom:
       counted.ints += 2;
       return;
@@ -200,7 +189,6 @@ void Decoder::Scan() {
       for (Tag arg = Get<Tag>(); arg != Tag::kEnd; arg = Get<Tag>()) ScanArg(arg, counted);
     } else if (tag == Tag::kWrite) {
       Get<uint16_t>();
-      Get<ProgramWriter::Cast>();
       ScanView(counted);
     } else {
       TORCH_INTERNAL_ASSERT(tag == Tag::kLayout);
@@ -267,9 +255,8 @@ ViewRef Decoder::ReadViewRef() {
   view.sizes = GetDims();
   if (view.kind == Tag::kReshaped) return view;
   view.strides = GetTaggedDims();
-  const Dims flat = {BytesOf(base) / static_cast<int64_t>(c10::elementSize(view.dtype))};
   if (view.kind == Tag::kSliced) {
-    view.plan = PlanView(base.dtype == view.dtype ? base.dims : flat, view.sizes, view.strides);
+    view.plan = PlanOver(base, view.dtype, view.sizes, view.strides);
   }
   if (view.kind == Tag::kGathered || view.plan.dynamic) view.offset_position = next_int_++;
   return view;
@@ -290,6 +277,8 @@ Value Decoder::Load(const ViewRef& view) {
 
 void Decoder::Store(const ViewRef& view, Value value, std::string_view op) {
   Input& input = inputs_[view.input];
+  TORCH_CHECK(c10::canCast(value.dtype(), view.dtype), "result type ", value.dtype(),
+              " can't be cast to the desired output type ", view.dtype);
   // PyTorch's in-place rule: the result's shape must be the output's own.
   TORCH_CHECK(value.dims() == view.sizes, op, ": output with shape ", ToString(view.sizes),
               " doesn't match the broadcast shape ", ToString(value.dims()));
@@ -431,15 +420,10 @@ LoweredProgram Decoder::Run() {
       }
     } else if (tag == Tag::kWrite) {
       const int result = Get<uint16_t>();
-      const auto cast = Get<ProgramWriter::Cast>();
       const ViewRef view = ReadViewRef();
       TORCH_INTERNAL_ASSERT(result < static_cast<int>(results.size()), last_op, ": ",
                             results.size(), " results, number ", result, " is to be written");
       if (results[result].defined()) {
-        TORCH_CHECK(
-            cast == ProgramWriter::Cast::kAny || c10::canCast(results[result].dtype(), view.dtype),
-            "result type ", results[result].dtype(), " can't be cast to the desired output type ",
-            view.dtype);
         Store(view, results[result], last_op);
         written.push_back({result, view.input});
       }

@@ -4,6 +4,11 @@
 
 namespace torch_tpu::exec {
 
+ViewPlan PlanOver(const hlo::Type& base, DType dtype, IntArrayRef sizes, IntArrayRef strides) {
+  if (base.dtype == dtype) return PlanView(base.dims, sizes, strides);
+  return PlanView({BytesOf(base) / static_cast<int64_t>(c10::elementSize(dtype))}, sizes, strides);
+}
+
 void ProgramWriter::PushNumber(const c10::Scalar& value) {
   if (value.isComplex()) {
     const auto z = value.toComplexDouble();
@@ -80,16 +85,12 @@ void ProgramWriter::View(const TensorView& view) {
     Put(Tag::kWhole);
     return;
   }
-  const int64_t elements = same_type
-                               ? NumElements(base.dims)
-                               : BytesOf(base) / static_cast<int64_t>(c10::elementSize(view.dtype));
+  const int64_t elements = BytesOf(base) / static_cast<int64_t>(c10::elementSize(view.dtype));
   if (row_major && NumElements(view.sizes) == elements) {
     PutList(Tag::kReshaped, view.sizes);
     return;
   }
-  const Dims flat = {elements};
-  const ViewPlan plan =
-      PlanView(same_type ? IntArrayRef(base.dims) : flat, view.sizes, view.strides);
+  const ViewPlan plan = PlanOver(base, view.dtype, view.sizes, view.strides);
   const bool slices = plan.slices && plan.Fits(view.offset);
   PutList(slices ? Tag::kSliced : Tag::kGathered, view.sizes);
   PutList(Tag::kInts, view.strides);

@@ -60,6 +60,9 @@ struct TensorView {
   int64_t storage_bytes;  // for a base that was not written yet
 };
 
+// The plan of a view of `dtype` over `base`; as another type the base counts as one long row.
+ViewPlan PlanOver(const hlo::Type& base, DType dtype, IntArrayRef sizes, IntArrayRef strides);
+
 class ProgramWriter {
  public:
   explicit ProgramWriter(int device) : device_(device) {}
@@ -94,11 +97,10 @@ class ProgramWriter {
   void Precision(hlo::Precision precision) { Put(Tag::kPrecision, precision); }
   // The compiler may keep more digits between ops than their dtype has.
   void ExcessPrecision() { Put(Tag::kExcessPrecision); }
-  // Result `result` of the calls replaces the elements of `view`. An in-place op may only cast
-  // where PyTorch's promotion allows it, a copy casts anything.
-  enum class Cast : uint8_t { kPromotable, kAny };
-  void Write(int result, const TensorView& view, Cast cast = Cast::kPromotable) {
-    Put(Tag::kWrite, static_cast<uint16_t>(result), cast);
+  // Result `result` of the calls replaces the elements of `view`, cast as in-place promotion
+  // allows.
+  void Write(int result, const TensorView& view) {
+    Put(Tag::kWrite, static_cast<uint16_t>(result));
     View(view);
   }
   // Result `result` is stored with its dimensions permuted (physical order of the strides).

@@ -28,11 +28,6 @@ int64_t HostMemoryBytes() {
   return static_cast<int64_t>(info.totalram) * info.mem_unit;
 }
 
-// A failed launch surfaces where its outputs are read: name the op that made them.
-[[noreturn]] void RethrowNamed(const pjrt::Error& error, const char* producer) {
-  pjrt::ThrowAsTorchError(error, producer);
-}
-
 }  // namespace
 
 int64_t BytesOf(const hlo::Type& type) {
@@ -186,7 +181,7 @@ void Runtime::ToHost(const BufferRef& buffer, void* data, int64_t bytes) {
       buffer->buffer().ReadyEvent().Await();
     }
   } catch (const pjrt::Error& error) {
-    RethrowNamed(error, buffer->producer());
+    pjrt::ThrowAsTorchError(error, buffer->producer());
   }
   GetStats().bytes_to_host += bytes;
 }
@@ -201,7 +196,7 @@ BufferRef Runtime::ToOtherDevice(const BufferRef& buffer, int device) {
                                           buffer->producer());
   } catch (const pjrt::Error& error) {
     memory.Free(buffer->bytes());
-    RethrowNamed(error, buffer->producer());
+    pjrt::ThrowAsTorchError(error, buffer->producer());
   }
 }
 
