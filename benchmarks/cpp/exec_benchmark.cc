@@ -122,7 +122,7 @@ void LowerAdd(benchmark::State& state) {
   ProgramWriter writer(0);
   add.Put(writer);
   for (auto _ : state)
-    benchmark::DoNotOptimize(Lower(writer.bytes(), lowering::Target::kCpu).text.data());
+    benchmark::DoNotOptimize(Lower(writer.bytes(), hlo::Target::kCpu).text.data());
 }
 
 BENCHMARK(BareExecute);

@@ -17,7 +17,7 @@ namespace torch_tpu::exec {
 namespace {
 
 // Options that make XLA keep PyTorch's values.
-std::string CompileOptionsFor(const pjrt::Client& client, bool excess_precision) {
+std::string CompileOptionsFor(const pjrt::Client& client, const LoweredProgram& program) {
   pjrt::CompileOptions options;
   if (!GetSettings().fast_math) {
     if (client.platform_name() == "cpu") {
@@ -25,8 +25,15 @@ std::string CompileOptionsFor(const pjrt::Client& client, bool excess_precision)
       options.overrides.emplace_back("xla_cpu_enable_fast_math", false);
     }
   }
+  if (program.use_xnnpack) {
+    // Products as exact as XLA's own and up to three times as fast. Let in by this mode it also
+    // takes chains of other operations and drops NaN in them: for programs of products only.
+    options.overrides.emplace_back("xla_cpu_use_xnnpack", true);
+    options.overrides.emplace_back("xla_cpu_experimental_xnn_graph_fusion_mode",
+                                   "XNN_GRAPH_FUSION_MODE_BYPASS_COST_MODEL");
+  }
   options.overrides.emplace_back("xla_allow_excess_precision",
-                                 GetSettings().fast_math || excess_precision);
+                                 GetSettings().fast_math || program.excess_precision);
   return pjrt::Serialize(options);
 }
 
@@ -50,11 +57,9 @@ std::unique_ptr<CompiledProgram> ExecutableCache::Compile(std::string_view key) 
   auto compiled = std::make_unique<CompiledProgram>();
   pjrt::Client& client = Runtime::Get().client();
   compiled->program =
-      Lower(key, client.platform_name() == "cpu" ? lowering::Target::kCpu : lowering::Target::kTpu);
+      Lower(key, client.platform_name() == "cpu" ? hlo::Target::kCpu : hlo::Target::kTpu);
   if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
-  static const std::string exact = CompileOptionsFor(client, false);
-  static const std::string excess = CompileOptionsFor(client, true);
-  const std::string& options = compiled->program.excess_precision ? excess : exact;
+  const std::string options = CompileOptionsFor(client, compiled->program);
   const auto start = std::chrono::steady_clock::now();
   try {
     compiled->executable =

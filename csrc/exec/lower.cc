@@ -36,7 +36,7 @@ struct Input {
 
 class Decoder {
  public:
-  Decoder(std::string_view bytes, lowering::Target target) : bytes_(bytes), target_(target) {}
+  Decoder(std::string_view bytes, hlo::Target target) : bytes_(bytes), b_("program", target) {}
 
   LoweredProgram Run();
 
@@ -96,13 +96,23 @@ class Decoder {
   void Store(const ViewRef& view, Value value, std::string_view op);
 
   std::string_view bytes_;
-  lowering::Target target_;
   size_t at_ = 0;
-  Builder b_{"program"};
+  Builder b_;
   std::vector<Input> inputs_;
   Value int_pack_, double_pack_;
   int next_int_ = 0, next_double_ = 0, next_input_ = 0;
 };
+
+// Matrix products of many rows and what cannot change their values.
+bool ProductsOnly(const Builder& b) {
+  constexpr int64_t kManyRows = 32;
+  static const std::set<std::string_view> kHarmless = {
+      "dot_general", "add",       "multiply", "constant",      "convert",
+      "reshape",     "transpose", "slice",    "dynamic_slice", "broadcast_in_dim"};
+  return b.operations().contains("dot_general") && b.least_product_rows() >= kManyRows &&
+         std::all_of(b.operations().begin(), b.operations().end(),
+                     [](const std::string& op) { return kHarmless.contains(op); });
+}
 
 void Decoder::ScanView(Counted& counted) {
   const Tag where = Get<Tag>();
@@ -411,7 +421,6 @@ LoweredProgram Decoder::Run() {
       }
       OpCall call(row.name, std::move(args));
       call.set_default_dtype(default_dtype);
-      call.set_target(target_);
       call.set_random_state(state);
       for (const Value& v : row.Lower(b_, call)) results.push_back(v);
       for (const auto& requirement : call.requirements()) {
@@ -481,13 +490,19 @@ LoweredProgram Decoder::Run() {
     outputs.push_back(flags);
   }
   b_.SetResults(outputs);
+  if (b_.target() == hlo::Target::kCpu && ProductsOnly(b_)) {
+    // XNNPACK packs a right side that is a parameter only once per address, and eager writes in
+    // place. A reshaped parameter is packed at each launch.
+    program.use_xnnpack = true;
+    b_.FlattenParameters();
+  }
   program.text = b_.Text();
   return program;
 }
 
 }  // namespace
 
-LoweredProgram Lower(std::string_view bytes, lowering::Target target) {
+LoweredProgram Lower(std::string_view bytes, hlo::Target target) {
   return Decoder(bytes, target).Run();
 }
 

@@ -169,10 +169,11 @@ struct LoweredProgram {
   };
   std::vector<Output> outputs;  // of the executable
   bool excess_precision = false;
+  bool use_xnnpack = false;                  // on the CPU plugin
   std::vector<CheckMessage> check_messages;  // the last output is bool[n] when there are any
 };
 
 // Decodes and lowers. Errors of the lowering (shapes that do not fit, ...) pass through.
-LoweredProgram Lower(std::string_view bytes, lowering::Target target);
+LoweredProgram Lower(std::string_view bytes, hlo::Target target);
 
 }  // namespace torch_tpu::exec

@@ -7,7 +7,8 @@
 
 namespace torch_tpu::hlo {
 
-Builder::Builder(std::string module_name) : module_name_(std::move(module_name)) {}
+Builder::Builder(std::string module_name, Target target)
+    : module_name_(std::move(module_name)), target_(target) {}
 
 Value Builder::NewValue(Type type) {
   types_.push_back(std::move(type));
@@ -47,13 +48,23 @@ std::string Builder::Types(ValueRef values) const {
 
 std::string Builder::Text() const {
   std::string text = fmt::format("module @{} {{\n  func.func public @main(", module_name_);
+  std::string reshapes;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const std::string& attributes = parameter_attributes_[i];
-    fmt::format_to(std::back_inserter(text), "{}%{}: {}{}", i == 0 ? "" : ", ", parameters_[i].id_,
-                   TypeText(parameters_[i].type()),
+    const int id = parameters_[i].id_;
+    const Type& type = parameters_[i].type();
+    const bool flat = flat_parameters_ && attributes.empty();
+    const std::string declared = TypeText(flat ? Type{type.dtype, {NumElements(type.dims)}} : type);
+    fmt::format_to(std::back_inserter(text), "{}%{}{}: {}{}", i == 0 ? "" : ", ",
+                   flat ? "flat" : "", id, declared,
                    attributes.empty() ? "" : fmt::format(" {{{}}}", attributes));
+    if (!flat) continue;
+    fmt::format_to(std::back_inserter(reshapes),
+                   "    %{0} = \"stablehlo.reshape\"(%flat{0}) : ({1}) -> {2}\n", id, declared,
+                   TypeText(type));
   }
   fmt::format_to(std::back_inserter(text), ") -> ({}) {{\n", Types(results_));
+  text += reshapes;
   text += body_;
   fmt::format_to(std::back_inserter(text), "    \"func.return\"({}) : ({}) -> ()\n  }}\n}}\n",
                  Names(results_), Types(results_));
@@ -86,6 +97,7 @@ std::string Builder::RegionText(c10::ArrayRef<Type> arguments, const Region& bod
 Values Builder::Emit(std::string_view op, ValueRef operands, c10::ArrayRef<Type> results,
                      std::string_view attributes, c10::ArrayRef<std::string> regions) {
   Values values;
+  operations_.emplace(op);
   const std::string operand_names = Names(operands), operand_types = Types(operands);
   for (const Type& type : results) values.push_back(NewValue(type));
   auto out = std::back_inserter(body_);

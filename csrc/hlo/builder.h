@@ -8,6 +8,8 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,19 +81,31 @@ struct WindowDims {  // one entry per operand dimension; empty lists mean 1 (0 f
 // Passes over the operands of a float32 product or convolution: kHighest is exact float32.
 enum class Precision : uint8_t { kDefault = 0, kHigh = 1, kHighest = 2 };
 
+// The compiler a program is for. It chooses among forms of equal value, never the value.
+enum class Target { kTpu, kCpu };
+
 class Builder {
  public:
-  explicit Builder(std::string module_name = "main");
+  explicit Builder(std::string module_name = "main", Target target = Target::kTpu);
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
+
+  Target target() const { return target_; }
 
   // ---- the function itself
   // `attributes` is raw text such as `tf.aliasing_output = 0 : i32`.
   Value Parameter(const Type& type);
   void SetParameterAttributes(int parameter, std::string attributes);
   void SetResults(ValueRef results);
+  // Declares every parameter without attributes as one dimension of all its elements and reshapes
+  // it at once. A runtime that takes buffers by size sees no difference.
+  void FlattenParameters() { flat_parameters_ = true; }
   const Values& results() const { return results_; }
   std::string Text() const;
+  // Names of the operations emitted so far, regions included.
+  const std::set<std::string, std::less<>>& operations() const { return operations_; }
+  // Fewest rows of the left side of any dot_general so far, batches apart.
+  int64_t least_product_rows() const { return least_product_rows_; }
   // Operations emitted from here on carry loc("name").
   void SetLocation(std::string name) { location_ = std::move(name); }
   // Products and convolutions emitted from here on are as exact as this.
@@ -215,7 +229,11 @@ class Builder {
   std::string Types(ValueRef values) const;
 
   std::string module_name_;
+  Target target_;
   std::string location_;
+  std::set<std::string, std::less<>> operations_;
+  int64_t least_product_rows_ = std::numeric_limits<int64_t>::max();
+  bool flat_parameters_ = false;
   Precision precision_ = Precision::kHighest;
   std::deque<Type> types_;  // by value id
   Values parameters_;

@@ -54,13 +54,17 @@ WindowDims Filled(const WindowDims& w) {
 
 Value Builder::DotGeneral(Value x, Value y, const DotDims& d, DType result) {
   Dims dims;
+  int64_t rows = 1;
   auto contains = [](const Dims& list, int64_t v) {
     return std::find(list.begin(), list.end(), v) != list.end();
   };
   for (int64_t i : d.lhs_batch) dims.push_back(x.dim(i));
   for (int64_t i = 0; i < x.rank(); ++i) {
-    if (!contains(d.lhs_batch, i) && !contains(d.lhs_contract, i)) dims.push_back(x.dim(i));
+    if (contains(d.lhs_batch, i) || contains(d.lhs_contract, i)) continue;
+    dims.push_back(x.dim(i));
+    rows *= x.dim(i);
   }
+  least_product_rows_ = std::min(least_product_rows_, rows);
   for (int64_t i = 0; i < y.rank(); ++i) {
     if (!contains(d.rhs_batch, i) && !contains(d.rhs_contract, i)) dims.push_back(y.dim(i));
   }

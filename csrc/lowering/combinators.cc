@@ -87,32 +87,61 @@ Value DropDims(Builder& b, Value kept, IntArrayRef dims) {
   return b.Reshape(kept, left);
 }
 
+Value ReduceWith(Builder& b, std::string_view op, Value x, Value init, IntArrayRef dims) {
+  constexpr int64_t kLanes = 16;
+  const auto reduced = [&](int64_t dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
+  };
+  int64_t leading = x.rank(), count = 1;
+  while (leading > 0 && reduced(leading - 1)) count *= x.dim(--leading);
+  if (b.target() != hlo::Target::kCpu || count < 2 * kLanes) return b.Reduce(op, x, init, dims);
+
+  Dims shape(x.dims().begin(), x.dims().begin() + leading), others;
+  for (int64_t i = 0; i < leading; ++i) {
+    if (reduced(i)) others.push_back(i);
+  }
+  const auto with = [](Dims list, std::initializer_list<int64_t> more) {
+    list.insert(list.end(), more);
+    return list;
+  };
+  const int64_t whole = count / kLanes * kLanes;
+  x = b.Reshape(x, with(shape, {count}));
+  const Value lanes = b.Reduce(
+      op, b.Reshape(b.SliceDim(x, leading, 0, whole), with(shape, {whole / kLanes, kLanes})), init,
+      with(others, {leading}));
+  const Value result = b.Reduce(op, b.OptimizationBarrier({lanes})[0], init, {lanes.rank() - 1});
+  if (whole == count) return result;
+  return b.Binary(
+      op, result,
+      b.Reduce(op, b.SliceDim(x, leading, whole, count), init, with(others, {leading})));
+}
+
 Value Sum(Builder& b, Value x, IntArrayRef dims, bool keep_dims) {
   const Value wide = b.Convert(x, AccumulateType(x.dtype()));
-  const Value sum = b.Reduce("add", wide, b.Constant(wide.dtype(), 0), dims);
+  const Value sum = ReduceWith(b, "add", wide, b.Constant(wide.dtype(), 0), dims);
   return keep_dims ? KeepDims(b, sum, x.dims(), dims) : sum;
 }
 
 Value MaxOver(Builder& b, Value x, IntArrayRef dims, bool keep_dims) {
-  const Value max = b.Reduce("maximum", x, b.LowestOf(x.dtype()), dims);
+  const Value max = ReduceWith(b, "maximum", x, b.LowestOf(x.dtype()), dims);
   return keep_dims ? KeepDims(b, max, x.dims(), dims) : max;
 }
 
 Value MinOver(Builder& b, Value x, IntArrayRef dims, bool keep_dims) {
-  const Value min = b.Reduce("minimum", x, b.HighestOf(x.dtype()), dims);
+  const Value min = ReduceWith(b, "minimum", x, b.HighestOf(x.dtype()), dims);
   return keep_dims ? KeepDims(b, min, x.dims(), dims) : min;
 }
 
 Value All(Builder& b, Value predicate) {
   Dims every(predicate.rank());
   std::iota(every.begin(), every.end(), 0);
-  return b.Reduce("and", predicate, b.Constant(DType::Bool, true), every);
+  return ReduceWith(b, "and", predicate, b.Constant(DType::Bool, true), every);
 }
 
 Value Any(Builder& b, Value predicate) {
   Dims every(predicate.rank());
   std::iota(every.begin(), every.end(), 0);
-  return b.Reduce("or", predicate, b.Constant(DType::Bool, false), every);
+  return ReduceWith(b, "or", predicate, b.Constant(DType::Bool, false), every);
 }
 
 int64_t CountOver(const Dims& sizes, IntArrayRef dims) {

@@ -106,6 +106,10 @@ Value BinaryOp(Builder& b, const OpCall& call) {
 // both.
 Value OpaqueLike(Builder& b, Value like, const c10::Scalar& value);
 
+// Builder::Reduce for an associative and commutative binary `op`. XLA's CPU compiler walks
+// innermost dimensions element by element; there they are reduced in lanes first.
+Value ReduceWith(Builder& b, std::string_view op, Value x, Value init, IntArrayRef dims);
+
 // Sums in AccumulateType and keeps that type; `keep_dims` leaves 1s.
 Value Sum(Builder& b, Value x, IntArrayRef dims, bool keep_dims = false);
 // NaN-propagating maximum over `dims` (identity: lowest value).

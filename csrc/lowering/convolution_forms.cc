@@ -65,10 +65,10 @@ Value ConvolveWeightXla(Builder& b, Value x, Value grad, int64_t groups, ConvAxe
 
 constexpr int64_t kMostTaps = 128;
 
-bool SuitsTaps(const OpCall& call, DType dtype, int64_t groups, int64_t channels,
+bool SuitsTaps(const Builder& b, DType dtype, int64_t groups, int64_t channels,
                const Dims& kernel) {
   if (NumElements(kernel) > kMostTaps) return false;
-  return dtype == DType::Double || (call.target() == Target::kCpu && groups > 1 && channels == 1);
+  return dtype == DType::Double || (b.target() == hlo::Target::kCpu && groups > 1 && channels == 1);
 }
 
 Value Padded(Builder& b, Value x, ConvAxes axes) {
@@ -181,8 +181,8 @@ Value ConvolveWeightTaps(Builder& b, Value x, Value grad, int64_t groups, const 
 // ---- Planes: a volume as a sum of flat convolutions over the kernel's depth. XLA on CPUs has a
 // fast convolution for planes only.
 
-bool SuitsPlanes(const OpCall& call, int64_t rank) {
-  return call.target() == Target::kCpu && rank == 5;
+bool SuitsPlanes(const Builder& b, int64_t rank) {
+  return b.target() == hlo::Target::kCpu && rank == 5;
 }
 
 // x: [n, channels, depth, h, w] -> [n, padded depth, channels, h, w]
@@ -243,11 +243,11 @@ Value Bilinear(Builder& b, Value x, Value y, const F& f) {
 
 Value Convolve(Builder& b, const OpCall& call, Value x, Value w, int64_t groups, ConvAxes axes) {
   return Bilinear(b, x, w, [&](Value x, Value w) {
-    if (SuitsTaps(call, x.dtype(), groups, w.dim(1), From(w.dims(), 2))) {
+    if (SuitsTaps(b, x.dtype(), groups, w.dim(1), From(w.dims(), 2))) {
       const DType type = AccumulateType(x.dtype());
       return ConvolveTaps(b, b.Convert(x, type), b.Convert(w, type), groups, axes);
     }
-    if (SuitsPlanes(call, x.rank())) return ConvolvePlanes(b, x, w, groups, axes);
+    if (SuitsPlanes(b, x.rank())) return ConvolvePlanes(b, x, w, groups, axes);
     return ConvolveXla(b, x, w, groups, axes);
   });
 }
@@ -255,11 +255,11 @@ Value Convolve(Builder& b, const OpCall& call, Value x, Value w, int64_t groups,
 Value ConvolveWeight(Builder& b, const OpCall& call, Value x, Value grad, int64_t groups,
                      const Dims& kernel, ConvAxes axes) {
   return Bilinear(b, x, grad, [&](Value x, Value grad) {
-    if (SuitsTaps(call, x.dtype(), groups, x.dim(1) / groups, kernel)) {
+    if (SuitsTaps(b, x.dtype(), groups, x.dim(1) / groups, kernel)) {
       const DType type = AccumulateType(x.dtype());
       return ConvolveWeightTaps(b, b.Convert(x, type), b.Convert(grad, type), groups, kernel, axes);
     }
-    if (SuitsPlanes(call, x.rank())) return ConvolveWeightPlanes(b, x, grad, groups, kernel, axes);
+    if (SuitsPlanes(b, x.rank())) return ConvolveWeightPlanes(b, x, grad, groups, kernel, axes);
     return ConvolveWeightXla(b, x, grad, groups, axes);
   });
 }

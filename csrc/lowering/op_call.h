@@ -18,9 +18,6 @@
 
 namespace torch_tpu::lowering {
 
-// The kind of machine a program is for. It chooses among forms of equal value, never the value.
-enum class Target { kTpu, kCpu };
-
 struct NumberArg {
   DType kind = DType::Double;           // Bool, Long, Double or ComplexDouble: Python's type
   std::optional<c10::Scalar> constant;  // set when it is known while the program is built
@@ -100,9 +97,6 @@ class OpCall {
   DType default_dtype() const { return default_dtype_; }
   void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
 
-  Target target() const { return target_; }
-  void set_target(Target target) { target_ = target; }
-
   // Random rows: Philox state ui64[2] (seed, offset) of this call.
   hlo::Value RandomState() const { return random_state_; }
   void set_random_state(hlo::Value state) { random_state_ = state; }
@@ -123,7 +117,6 @@ class OpCall {
   std::string name_;
   std::vector<Arg> args_;
   DType default_dtype_ = DType::Float;
-  Target target_ = Target::kTpu;
   hlo::Value random_state_;
   mutable std::vector<Requirement> requirements_;
 };

@@ -37,7 +37,7 @@ Value ReduceOver(Builder& b, const OpCall& call, Layout at, const char* op, int 
   const Dims dims = DimsOf(call, at.dim, self.rank());
   Value x = b.Convert(self, wide);
   if (skip_nan) x = b.Select(IsNaN(b, x), b.ConstantLike(x, 0), x);
-  const Value reduced = b.Convert(b.Reduce(op, x, b.Constant(wide, identity), dims), type);
+  const Value reduced = b.Convert(ReduceWith(b, op, x, b.Constant(wide, identity), dims), type);
   const bool keep = at.keep_dim >= 0 && call.Bool(at.keep_dim);
   return keep ? KeepDims(b, reduced, self.dims(), dims) : reduced;
 }
@@ -147,8 +147,8 @@ Values VarianceAndMean(Builder& b, const OpCall& call) {
 Value TruthOver(Builder& b, const OpCall& call, Layout at, bool all) {
   const Value self = call.Tensor(0);
   const Dims dims = DimsOf(call, at.dim, self.rank());
-  const Value truth = b.Reduce(all ? "and" : "or", b.Convert(self, DType::Bool),
-                               b.Constant(DType::Bool, all), dims);
+  const Value truth = ReduceWith(b, all ? "and" : "or", b.Convert(self, DType::Bool),
+                                 b.Constant(DType::Bool, all), dims);
   // uint8 stands for bool in old code and stays uint8.
   const Value result = b.Convert(truth, self.dtype() == DType::Byte ? DType::Byte : DType::Bool);
   const bool keep = at.keep_dim >= 0 && call.Bool(at.keep_dim);

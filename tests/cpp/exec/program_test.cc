@@ -133,7 +133,7 @@ TEST_F(Key, LowersToParametersInOrderAndAnAliasedOutput) {
   writer.Number(0.5, /*is_static=*/false);
   writer.EndCall();
   writer.Write(0, row.View());
-  const LoweredProgram program = Lower(writer.bytes(), lowering::Target::kCpu);
+  const LoweredProgram program = Lower(writer.bytes(), hlo::Target::kCpu);
   EXPECT_EQ(program.name, "aten::add.Tensor");
   ASSERT_EQ(program.outputs.size(), 1u);
   EXPECT_EQ(program.outputs[0].written_input, 1);
@@ -149,7 +149,7 @@ TEST_F(Key, ResultsSayWhereTheyLie) {
   ProgramWriter writer(0);
   PutAdd(writer, x, y);
   writer.Layout(0, {1, 0});
-  const LoweredProgram program = Lower(writer.bytes(), lowering::Target::kCpu);
+  const LoweredProgram program = Lower(writer.bytes(), hlo::Target::kCpu);
   ASSERT_EQ(program.results.size(), 1u);
   EXPECT_EQ(program.results[0].type.dims, (Dims{4, 2}));
   EXPECT_EQ(program.results[0].permutation, (Dims{1, 0}));
@@ -159,7 +159,7 @@ TEST_F(Key, ResultsSayWhereTheyLie) {
 TEST_F(Key, ALoweringsErrorPassesThrough) {
   const Tensor three(std::vector<float>{1, 2, 3}, {3});
   const std::string message =
-      MessageOf<c10::Error>([&] { Lower(Add(x, three, 1, true), lowering::Target::kCpu); });
+      MessageOf<c10::Error>([&] { Lower(Add(x, three, 1, true), hlo::Target::kCpu); });
   EXPECT_CONTAINS(message, "aten::add.Tensor: The size of tensor a (2)");
 }
 
@@ -169,7 +169,7 @@ TEST_F(Key, AWriteOfAnotherShapeIsAnError) {
   PutAdd(writer, x, wide);
   writer.Write(0, x.View());
   const std::string message =
-      MessageOf<c10::Error>([&] { Lower(writer.bytes(), lowering::Target::kCpu); });
+      MessageOf<c10::Error>([&] { Lower(writer.bytes(), hlo::Target::kCpu); });
   EXPECT_CONTAINS(message, "output with shape [4, 2] doesn't match the broadcast shape [2, 4, 2]");
 }
 
@@ -178,7 +178,7 @@ TEST_F(Key, AWriteIntoATypeThatCannotHoldItIsAnError) {
   PutAdd(writer, x, y);
   writer.Write(0, ints.View());
   const std::string message =
-      MessageOf<c10::Error>([&] { Lower(writer.bytes(), lowering::Target::kCpu); });
+      MessageOf<c10::Error>([&] { Lower(writer.bytes(), hlo::Target::kCpu); });
   EXPECT_CONTAINS(message, "result type Float can't be cast to the desired output type Long");
 }
 

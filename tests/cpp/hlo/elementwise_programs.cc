@@ -17,6 +17,14 @@ Values Signature(Builder& b) {
   return {y, b.Neg(x), x};
 }
 
+Values FlatParameters(Builder& b) {
+  b.FlattenParameters();
+  const Value x = b.Parameter({DType::Float, {2, 3}});
+  const Value y = b.Parameter({DType::Float, {2, 3}});
+  b.SetParameterAttributes(1, "tf.aliasing_output = 0 : i32");
+  return {x + y};
+}
+
 Values NoParameters(Builder& b) { return {b.Constant(DType::Float, 1.5)}; }
 
 Values NoResults(Builder& b) {
@@ -174,6 +182,7 @@ Values ComplexParts(Builder& b) {
 std::vector<GoldenProgram> ElementwisePrograms() {
   return {
       {"signature", Signature},
+      {"flat_parameters", FlatParameters},
       {"no_parameters", NoParameters},
       {"no_results", NoResults},
       {"constants", Constants},
