@@ -2,7 +2,6 @@
 
 #include <ATen/EmptyTensor.h>
 #include <c10/util/ScopeExit.h>
-#include <c10/util/flat_hash_map.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -12,7 +11,6 @@
 #include "eager/row_call.h"
 
 namespace torch_tpu::eager {
-namespace {
 
 // Hands out addresses that nothing is mapped at. Blocks are powers of two, reused last in first
 // out.
@@ -22,29 +20,26 @@ class AddressSpace {
     if (bytes == 0) return nullptr;
     const std::lock_guard lock(mutex_);
     void* address = Block(bytes);
-    owners_.emplace(address, owner);
+    owner->next_ = first_;
+    if (first_ != nullptr) first_->previous_ = owner;
+    first_ = owner;
     return address;
   }
 
-  void Give(void* address, int64_t bytes) {
-    if (address == nullptr) return;
+  void Give(DeviceStorage* owner) {
+    if (owner->address() == nullptr) return;
     const std::lock_guard lock(mutex_);
-    owners_.erase(address);
-    free_[Order(bytes)].push_back(address);
+    (owner->previous_ == nullptr ? first_ : owner->previous_->next_) = owner->next_;
+    if (owner->next_ != nullptr) owner->next_->previous_ = owner->previous_;
+    free_[Order(owner->bytes())].push_back(owner->address());
   }
 
-  // The storage that starts at the address; nullptr where none does.
-  DeviceStorage* Owner(const void* address) {
-    const std::lock_guard lock(mutex_);
-    const auto found = owners_.find(address);
-    return found == owners_.end() ? nullptr : found->second;
-  }
   // The storage that the address lies in; nullptr where there is none. Looks at every storage.
   DeviceStorage* OwnerAround(const void* address) {
     const std::lock_guard lock(mutex_);
-    for (const auto& [start, owner] : owners_) {
-      const auto* first = static_cast<const char*>(start);
-      if (address >= first && address < first + owner->bytes()) return owner;
+    for (DeviceStorage* owner = first_; owner != nullptr; owner = owner->next_) {
+      const auto* start = static_cast<const char*>(owner->address());
+      if (address >= start && address < start + owner->bytes()) return owner;
     }
     return nullptr;
   }
@@ -90,8 +85,10 @@ class AddressSpace {
   char* base_ = nullptr;
   uint64_t reserved_ = 0, next_ = 0;
   std::array<std::vector<void*>, 64> free_;
-  ska::flat_hash_map<const void*, DeviceStorage*> owners_;
+  DeviceStorage* first_ = nullptr;  // of the live ones with an address, linked
 };
+
+namespace {
 
 AddressSpace& Addresses() {
   static AddressSpace& space = *new AddressSpace();
@@ -170,9 +167,9 @@ DeviceStorage& ContextOf(const c10::StorageImpl& storage) {
   if (data.get_deleter() == &DeleteStorage) [[likely]]
     return *static_cast<DeviceStorage*>(data.get_context());
   // at::from_blob over a data_ptr() of ours, e.g. where PyTorch writes a storage to a file.
-  DeviceStorage* owner = Addresses().Owner(data.get());
-  TORCH_CHECK(owner != nullptr, "tpu: expected the address of a live storage's first byte, got ",
-              data.get());
+  DeviceStorage* owner = Addresses().OwnerAround(data.get());
+  TORCH_CHECK(owner != nullptr && owner->address() == data.get(),
+              "tpu: expected the address of a live storage's first byte, got ", data.get());
   return *owner;
 }
 
@@ -191,7 +188,7 @@ int DeviceOfAddress(const void* address) {
 DeviceStorage::DeviceStorage(int device, int64_t bytes)
     : device_(device), bytes_(bytes), address_(Addresses().Take(bytes, this)) {}
 
-DeviceStorage::~DeviceStorage() { Addresses().Give(address_, bytes_); }
+DeviceStorage::~DeviceStorage() { Addresses().Give(this); }
 
 DeviceStorage& StorageOf(const at::Tensor& tensor) {
   TORCH_CHECK(OnDevice(tensor),

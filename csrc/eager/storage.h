@@ -12,6 +12,8 @@
 
 namespace torch_tpu::eager {
 
+class AddressSpace;
+
 class DeviceStorage : public exec::BufferSlot {
  public:
   DeviceStorage(int device, int64_t bytes);
@@ -26,8 +28,11 @@ class DeviceStorage : public exec::BufferSlot {
   void* address() const { return address_; }
 
  private:
+  friend class AddressSpace;
+
   int device_;
   int64_t bytes_;
+  DeviceStorage *previous_ = nullptr, *next_ = nullptr;  // of the live ones; set with the address
   void* address_;
 };
 

@@ -117,7 +117,7 @@ class ProgramWriter {
     BufferRef buffer;  // what the storage held then; empty: not written yet, no parameter
     hlo::Type type;
   };
-  std::vector<Input>& inputs() { return inputs_; }
+  c10::SmallVectorImpl<Input>& inputs() { return inputs_; }
   const std::vector<int64_t>& ints() const { return ints_; }
   const std::vector<double>& doubles() const { return doubles_; }
   bool has_random() const { return has_random_; }
@@ -144,7 +144,7 @@ class ProgramWriter {
 
   int device_;
   c10::SmallVector<char, 512> bytes_;
-  std::vector<Input> inputs_;
+  c10::SmallVector<Input, 4> inputs_;
   std::vector<int64_t> ints_;
   std::vector<double> doubles_;
   bool has_random_ = false;
