@@ -46,7 +46,8 @@ void Execute(benchmark::State& state, bool with_event) {
   Add add;
   ProgramWriter writer(0);
   add.Put(writer);
-  const pjrt::Executable& executable = *ExecutableCache::Get().Find(writer.bytes()).executable;
+  const auto program = ExecutableCache::Get().Find(writer.bytes());
+  const pjrt::Executable& executable = *program->executable;
   const BufferRef y = add.y.Load(), x = add.x.Load();
   PJRT_Buffer* args[] = {y->raw(), x->raw()};
   PJRT_Buffer* outputs[1];
@@ -93,7 +94,7 @@ void CacheHit(benchmark::State& state) {
   ProgramWriter writer(0);
   add.Put(writer);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(&ExecutableCache::Get().Find(writer.bytes()));
+    benchmark::DoNotOptimize(ExecutableCache::Get().Find(writer.bytes()));
   }
 }
 

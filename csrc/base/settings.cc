@@ -60,8 +60,30 @@ const std::vector<SettingRow>& SettingRows() {
        "plugin)."},
       {"TORCH_TPU_FAST_MATH", "bool", "0", "0|1",
        "Let XLA's simplifier change values (inverse pairs, reciprocals, NaN in min and max)."},
+      {"TORCH_TPU_DISK_CACHE", "bool", "1", "0|1",
+       "Keep compiled programs on disk and load them from there."},
+      {"TORCH_TPU_CACHE_DIR", "string", "", "",
+       "Folder of the compiled programs; empty is torch_tpu in $XDG_CACHE_HOME or ~/.cache. Used "
+       "only "
+       "if it belongs to the user or root and nobody else can write to it."},
+      {"TORCH_TPU_CACHE_BYTES", "int", "4294967296", "",
+       "Bytes the folder may hold; the programs that were not used for longest go first. 0 means "
+       "no "
+       "limit."},
+      {"TORCH_TPU_SHARED_CACHE_DIR", "string", "", "",
+       "A second such folder that is only read, for programs that many users or machines share."},
+      {"TORCH_TPU_MAX_PROGRAMS", "int", "16384", "",
+       "Compiled programs one process holds; those that were not used for longest go first. 0 "
+       "means "
+       "no limit."},
+      {"TORCH_TPU_LOG_COMPILES", "bool", "0", "0|1",
+       "Print a line for every program that is compiled or loaded: op, shapes, what differs from "
+       "the "
+       "nearest earlier one, seconds, line of code. TORCH_LOGS=+torch_tpu does the same."},
+      {"TORCH_TPU_RECOMPILE_WARNING", "int", "32", "",
+       "Warn when one line of code compiles more programs than this for one op; 0 never warns."},
       {"TORCH_TPU_DUMP_PROGRAMS", "string", "", "",
-       "Folder to write the StableHLO text of every compiled program to."},
+       "Folder to write the StableHLO text of every program to, compiled or loaded."},
       {"TORCH_TPU_QUIET", "bool", "0", "0|1",
        "Do not print the notice that the CPU plugin stands in for a TPU."},
   };
@@ -79,6 +101,13 @@ const Settings& GetSettings() {
     s.fallback = Text("TORCH_TPU_FALLBACK");
     s.memory_limit = Int("TORCH_TPU_MEMORY_LIMIT");
     s.fast_math = Bool("TORCH_TPU_FAST_MATH");
+    s.disk_cache = Bool("TORCH_TPU_DISK_CACHE");
+    s.cache_dir = Text("TORCH_TPU_CACHE_DIR");
+    s.cache_bytes = Int("TORCH_TPU_CACHE_BYTES");
+    s.shared_cache_dir = Text("TORCH_TPU_SHARED_CACHE_DIR");
+    s.max_programs = Int("TORCH_TPU_MAX_PROGRAMS");
+    s.log_compiles = Bool("TORCH_TPU_LOG_COMPILES");
+    s.recompile_warning = Int("TORCH_TPU_RECOMPILE_WARNING");
     s.dump_programs = Text("TORCH_TPU_DUMP_PROGRAMS");
     s.quiet = Bool("TORCH_TPU_QUIET");
     return s;

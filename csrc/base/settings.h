@@ -9,16 +9,23 @@
 namespace torch_tpu {
 
 struct Settings {
-  std::string platform;       // TORCH_TPU_PLATFORM
-  std::string plugin_path;    // TORCH_TPU_PJRT_PLUGIN
-  int64_t num_devices;        // TORCH_TPU_NUM_DEVICES
-  std::string eager_mode;     // TORCH_TPU_EAGER_MODE, TORCH_TPU_LAUNCH_BLOCKING
-  bool check_indices;         // TORCH_TPU_CHECK_INDICES
-  std::string fallback;       // TORCH_TPU_FALLBACK
-  int64_t memory_limit;       // TORCH_TPU_MEMORY_LIMIT
-  bool fast_math;             // TORCH_TPU_FAST_MATH
-  std::string dump_programs;  // TORCH_TPU_DUMP_PROGRAMS
-  bool quiet;                 // TORCH_TPU_QUIET
+  std::string platform;          // TORCH_TPU_PLATFORM
+  std::string plugin_path;       // TORCH_TPU_PJRT_PLUGIN
+  int64_t num_devices;           // TORCH_TPU_NUM_DEVICES
+  std::string eager_mode;        // TORCH_TPU_EAGER_MODE, TORCH_TPU_LAUNCH_BLOCKING
+  bool check_indices;            // TORCH_TPU_CHECK_INDICES
+  std::string fallback;          // TORCH_TPU_FALLBACK
+  int64_t memory_limit;          // TORCH_TPU_MEMORY_LIMIT
+  bool fast_math;                // TORCH_TPU_FAST_MATH
+  bool disk_cache;               // TORCH_TPU_DISK_CACHE
+  std::string cache_dir;         // TORCH_TPU_CACHE_DIR
+  int64_t cache_bytes;           // TORCH_TPU_CACHE_BYTES
+  std::string shared_cache_dir;  // TORCH_TPU_SHARED_CACHE_DIR
+  int64_t max_programs;          // TORCH_TPU_MAX_PROGRAMS
+  bool log_compiles;             // TORCH_TPU_LOG_COMPILES
+  int64_t recompile_warning;     // TORCH_TPU_RECOMPILE_WARNING
+  std::string dump_programs;     // TORCH_TPU_DUMP_PROGRAMS
+  bool quiet;                    // TORCH_TPU_QUIET
 };
 
 struct SettingRow {

@@ -3,12 +3,15 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "base/hash.h"
+#include "base/intern.h"
 #include "base/settings.h"
+#include "exec/program_store.h"
 #include "exec/stats.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/error.h"
@@ -46,39 +49,66 @@ void Dump(const LoweredProgram& program) {
   std::ofstream(folder / fmt::format("{:06d}_{}.mlir", count++, name)) << program.text;
 }
 
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 }  // namespace
+
+ExecutableCache::ExecutableCache() : limit_(GetSettings().max_programs) {}
 
 ExecutableCache& ExecutableCache::Get() {
   static ExecutableCache& cache = *new ExecutableCache();
   return cache;
 }
 
-std::unique_ptr<CompiledProgram> ExecutableCache::Compile(std::string_view key) {
-  auto compiled = std::make_unique<CompiledProgram>();
-  pjrt::Client& client = Runtime::Get().client();
-  compiled->program =
-      Lower(key, client.platform_name() == "cpu" ? hlo::Target::kCpu : hlo::Target::kTpu);
-  if (!GetSettings().dump_programs.empty()) Dump(compiled->program);
-  const std::string options = CompileOptionsFor(client, compiled->program);
-  const auto start = std::chrono::steady_clock::now();
-  try {
-    compiled->executable =
-        std::make_unique<pjrt::Executable>(client.Compile(compiled->program.text, options));
-  } catch (const pjrt::Error& error) {
-    pjrt::ThrowAsTorchError(error, compiled->program.name);
+std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Origin& origin) {
+  ProgramStore& store = ProgramStore::Get();
+  const bool dump = !GetSettings().dump_programs.empty();  // of what is loaded, too
+  if (!dump) {
+    if (auto stored = store.Load(key, origin)) return stored;
   }
-  TORCH_INTERNAL_ASSERT(compiled->executable->num_outputs() == compiled->program.outputs.size());
-  ++GetStats().compiles;
-  GetStats().compile_microseconds += std::chrono::duration_cast<std::chrono::microseconds>(
-                                         std::chrono::steady_clock::now() - start)
-                                         .count();
-  return compiled;
+  auto made = std::make_unique<CompiledProgram>();
+  pjrt::Client& client = Runtime::Get().client();
+  made->program =
+      Lower(key, client.platform_name() == "cpu" ? hlo::Target::kCpu : hlo::Target::kTpu);
+  made->producer = Intern(made->program.name);
+  if (dump) Dump(made->program);
+  const std::string options = CompileOptionsFor(client, made->program);
+  const std::string name = store.ExecutableName(made->program.text, options);
+  const size_t num_outputs = made->program.outputs.size();
+  // There when only the key is new: another build of ours, or another program of the same text.
+  made->executable = store.LoadExecutable(name, num_outputs, origin);
+  double seconds = 0;
+  if (made->executable == nullptr) {
+    const NameLock lock = store.Lock(name);
+    made->executable = store.LoadExecutable(name, num_outputs, origin);
+    if (made->executable == nullptr) {
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        made->executable =
+            std::make_unique<pjrt::Executable>(client.Compile(made->program.text, options));
+      } catch (const pjrt::Error& error) {
+        pjrt::ThrowAsTorchError(error, made->program.name);
+      }
+      TORCH_INTERNAL_ASSERT(made->executable->num_outputs() == num_outputs);
+      seconds = SecondsSince(start);
+      origin = Origin::kCompiled;
+      ++GetStats().compiles;
+      GetStats().compile_microseconds += static_cast<int64_t>(seconds * 1e6);
+      store.SaveExecutable(name, *made->executable);
+    }
+  }
+  store.SaveProgram(key, made->program, name, seconds);
+  made->program.text = {};
+  return made;
 }
 
-const CompiledProgram& ExecutableCache::Find(std::string_view key) {
+std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key) {
   const uint64_t hash = HashBytes(key);
+  std::string call_site;
   std::shared_ptr<Entry> entry;
-  {
+  for (bool missed = false;; missed = true) {
     std::unique_lock lock(mutex_);
     for (auto [it, end] = entries_.equal_range(hash); it != end; ++it) {
       if (it->second->key != key) continue;
@@ -88,16 +118,26 @@ const CompiledProgram& ExecutableCache::Find(std::string_view key) {
                       [&] { return entry->compiled != nullptr || entry->failure != nullptr; });
         if (entry->failure != nullptr) std::rethrow_exception(entry->failure);
       }
+      entry->last_use = ++clock_;
       GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
-      return *entry->compiled;
+      return entry->compiled;
     }
-    entry = std::make_shared<Entry>();
-    entry->key = std::string(key);
-    entries_.emplace(hash, entry);
+    if (missed) {
+      entry = std::make_shared<Entry>();
+      entry->key = std::string(key);
+      entries_.emplace(hash, entry);
+      break;
+    }
+    // Takes the interpreter's lock, which a thread that waits for our entry may hold: so before
+    // there is one.
+    lock.unlock();
+    call_site = FindCallSite();
   }
-  std::unique_ptr<CompiledProgram> compiled;
+  const auto start = std::chrono::steady_clock::now();
+  Origin origin = Origin::kCompiled;
+  std::shared_ptr<const CompiledProgram> made;
   try {
-    compiled = Compile(entry->key);
+    made = Make(entry->key, origin);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     entry->failure = std::current_exception();
@@ -110,10 +150,31 @@ const CompiledProgram& ExecutableCache::Find(std::string_view key) {
     changed_.notify_all();
     throw;
   }
-  const std::lock_guard lock(mutex_);
-  entry->compiled = std::move(compiled);
-  changed_.notify_all();
-  return *entry->compiled;
+  {
+    const std::lock_guard lock(mutex_);
+    entry->last_use = ++clock_;
+    entry->compiled = made;
+    changed_.notify_all();
+    if (limit_ > 0 && entries_.size() > limit_) DropOldest();
+  }
+  CompileLog::Get().Add(key, std::move(call_site), SecondsSince(start), origin);
+  return made;
+}
+
+void ExecutableCache::DropOldest() {
+  // Several at once, so that looking for them costs little each.
+  const size_t goal = limit_ - limit_ / 16;
+  std::vector<uint64_t> uses;
+  for (const auto& [hash, entry] : entries_) {
+    if (entry->compiled != nullptr) uses.push_back(entry->last_use);
+  }
+  const size_t drop = std::min(uses.size(), entries_.size() - goal);
+  if (drop == 0) return;
+  std::nth_element(uses.begin(), uses.begin() + (drop - 1), uses.end());
+  const uint64_t newest_dropped = uses[drop - 1];
+  std::erase_if(entries_, [&](const auto& item) {
+    return item.second->compiled != nullptr && item.second->last_use <= newest_dropped;
+  });
 }
 
 size_t ExecutableCache::size() const {
@@ -123,7 +184,13 @@ size_t ExecutableCache::size() const {
 
 void ExecutableCache::Clear() {
   const std::lock_guard lock(mutex_);
-  entries_.clear();
+  std::erase_if(entries_, [](const auto& item) { return item.second->compiled != nullptr; });
+}
+
+void ExecutableCache::SetLimit(size_t limit) {
+  const std::lock_guard lock(mutex_);
+  limit_ = limit;
+  if (limit_ > 0 && entries_.size() > limit_) DropOldest();
 }
 
 }  // namespace torch_tpu::exec

@@ -1,4 +1,4 @@
-// Compiled programs by key, compiled once however many threads ask.
+// Compiled programs by key, compiled once however many threads and processes ask.
 #pragma once
 
 #include <condition_variable>
@@ -9,38 +9,41 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "exec/program.h"
-#include "pjrt/executable.h"
+#include "exec/compile_log.h"
+#include "exec/compiled_program.h"
 
 namespace torch_tpu::exec {
-
-struct CompiledProgram {
-  LoweredProgram program;
-  std::unique_ptr<pjrt::Executable> executable;
-};
 
 class ExecutableCache {
  public:
   static ExecutableCache& Get();
 
-  // The program for these bytes, lowered and compiled at the first call. Other threads that ask for
-  // the same key wait; a failure is thrown to each of them and nothing is kept.
-  const CompiledProgram& Find(std::string_view key);
+  // The program for these bytes, loaded from disk or lowered and compiled at the first call. Other
+  // threads that ask for the same key wait; a failure is thrown to each of them and nothing is
+  // kept.
+  std::shared_ptr<const CompiledProgram> Find(std::string_view key);
   size_t size() const;
-  // Forgets every program. Only where no launch is under way; for tests.
+  // Forgets every program; those that are used stay alive.
   void Clear();
+  // How many programs are kept at most (0: no limit), at first TORCH_TPU_MAX_PROGRAMS.
+  void SetLimit(size_t limit);
 
  private:
   struct Entry {
     std::string key;
-    std::unique_ptr<CompiledProgram> compiled;
+    uint64_t last_use = 0;
+    std::shared_ptr<const CompiledProgram> compiled;
     std::exception_ptr failure;
   };
-  static std::unique_ptr<CompiledProgram> Compile(std::string_view key);
+  ExecutableCache();
+  static std::unique_ptr<CompiledProgram> Make(std::string_view key, Origin& origin);
+  void DropOldest();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_multimap<uint64_t, std::shared_ptr<Entry>> entries_;
+  uint64_t clock_ = 0;
+  size_t limit_;
 };
 
 }  // namespace torch_tpu::exec

@@ -68,8 +68,8 @@ bool IsBlocking() {
 
 Launched Launch(ProgramWriter& writer, int64_t stream) {
   Runtime& runtime = Runtime::Get();
-  const CompiledProgram& compiled = ExecutableCache::Get().Find(writer.bytes());
-  const LoweredProgram& program = compiled.program;
+  std::shared_ptr<const CompiledProgram> compiled = ExecutableCache::Get().Find(writer.bytes());
+  const LoweredProgram& program = compiled->program;
   const int device = writer.device();
   DeviceState& state = runtime.device(device);
   if (!program.check_messages.empty()) state.BoundChecks();
@@ -119,26 +119,28 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
   }
   pjrt::Event done;
   try {
-    compiled.executable->Execute(args, device, keep, raw, &done);
+    compiled->executable->Execute(args, device, keep, raw, &done);
   } catch (const pjrt::Error& error) {
     pjrt::ThrowAsTorchError(error, program.name);
   }
   give_back.release();
   GetStats().launches.fetch_add(1, std::memory_order_relaxed);
 
-  Launched launched{&compiled, {}};
+  Launched launched{compiled, {}};
   for (size_t i = 0; i < n; ++i) {
     const hlo::Type& type = program.outputs[i].type;
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
         pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, type.dims), type, device,
-        program.name.c_str()));
+        compiled->producer));
     const int written = program.outputs[i].written_input;
     if (written < 0) continue;
     if (donated[written]) inputs[written].buffer->GiveBytesAway();
     inputs[written].storage->Store(launched.outputs[i]);
   }
   if (!program.check_messages.empty()) {
-    state.AddCheck({launched.outputs.back(), program.name.c_str(), &program.check_messages});
+    state.AddCheck(
+        {launched.outputs.back(), compiled->producer,
+         std::shared_ptr<const std::vector<CheckMessage>>(compiled, &program.check_messages)});
     launched.outputs.pop_back();
   }
   if (IsBlocking()) {

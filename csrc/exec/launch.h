@@ -8,7 +8,7 @@
 namespace torch_tpu::exec {
 
 struct Launched {
-  const CompiledProgram* compiled;
+  std::shared_ptr<const CompiledProgram> compiled;
   c10::SmallVector<BufferRef, 4> outputs;  // by the executable's output position
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "exec/program.h"
+#include "exec/program_reader.h"
 
 namespace torch_tpu::exec {
 namespace {
@@ -34,37 +35,14 @@ struct Input {
   bool changed = false;
 };
 
-class Decoder {
+class Decoder : private ProgramReader {
  public:
-  Decoder(std::string_view bytes, hlo::Target target) : bytes_(bytes), b_("program", target) {}
+  Decoder(std::string_view bytes, hlo::Target target)
+      : ProgramReader(bytes), b_("program", target) {}
 
   LoweredProgram Run();
 
  private:
-  template <typename T>
-  T Get() {
-    T value;
-    TORCH_INTERNAL_ASSERT(at_ + sizeof(T) <= bytes_.size());
-    std::memcpy(&value, bytes_.data() + at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-  template <typename T>
-  std::vector<T> GetList() {
-    std::vector<T> values(Get<uint32_t>());
-    if (!values.empty()) std::memcpy(values.data(), bytes_.data() + at_, values.size() * sizeof(T));
-    at_ += values.size() * sizeof(T);
-    return values;
-  }
-  Dims GetDims() {
-    const auto list = GetList<int64_t>();
-    return Dims(list.begin(), list.end());
-  }
-  Dims GetTaggedDims() {
-    Get<Tag>();
-    return GetDims();
-  }
-
   // Pass one counts the run-time operands, so that parameters come first in the text.
   struct Counted {
     int ints = 0, doubles = 0;
@@ -95,8 +73,6 @@ class Decoder {
   Value Load(const ViewRef& view);
   void Store(const ViewRef& view, Value value, std::string_view op);
 
-  std::string_view bytes_;
-  size_t at_ = 0;
   Builder b_;
   std::vector<Input> inputs_;
   Value int_pack_, double_pack_;
@@ -192,7 +168,7 @@ void Decoder::ScanArg(Tag tag, Counted& counted) {
 
 void Decoder::Scan() {
   Counted counted;
-  while (at_ < bytes_.size()) {
+  while (!AtEnd()) {
     const Tag tag = Get<Tag>();
     if (tag == Tag::kCall) {
       Get<uint16_t>();
@@ -394,7 +370,7 @@ LoweredProgram Decoder::Run() {
   std::vector<Written> written;
   std::vector<std::pair<int, Dims>> layouts;
   std::string last_op;
-  while (at_ < bytes_.size()) {
+  while (!AtEnd()) {
     const Tag tag = Get<Tag>();
     if (tag == Tag::kCall) {
       const lowering::OpRow& row = lowering::Rows()[Get<uint16_t>()];

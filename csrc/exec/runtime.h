@@ -73,7 +73,7 @@ struct CheckMessage {
 struct PendingCheck {
   BufferRef flags;  // bool[n], true is fine
   const char* op;
-  const std::vector<CheckMessage>* messages;  // n of them
+  std::shared_ptr<const std::vector<CheckMessage>> messages;  // n of them
 };
 
 class DeviceState {

@@ -1,7 +1,8 @@
 // Client::Identity: all that a compiled program depends on besides its text and its options.
 #include <c10/util/hash.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -23,13 +24,31 @@ std::string HostProcessor() {
   return c10::sha1(text).str();
 }
 
+// The plugin's file by its size and samples of its contents: all of it, hundreds of megabytes,
+// would cost a second at each start, and its time differs between machines that have the same
+// plugin.
 void AppendFile(std::ostream& out, const std::string& path) {
-  std::error_code status;
-  const auto size = std::filesystem::file_size(path, status);
-  if (status) return;  // a table that came from no file
-  const auto time = std::filesystem::last_write_time(path, status);
-  out << "plugin_file=" << std::filesystem::path(path).filename().string() << ' ' << size << ' '
-      << (status ? 0 : time.time_since_epoch().count()) << '\n';
+  constexpr int64_t kSamples = 256, kSampleSize = 4096;
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return;  // a table that came from no file
+  const int64_t size = in.tellg();
+  std::string samples;
+  for (int64_t i = 0; i < kSamples; ++i) {
+    const int64_t at = size / kSamples * i;
+    std::string sample(std::min(kSampleSize, size - at), '\0');
+    in.seekg(at);
+    in.read(sample.data(), static_cast<std::streamsize>(sample.size()));
+    samples += sample;
+  }
+  out << "plugin_file=" << size << ' ' << c10::sha1(samples).str() << '\n';
+}
+
+// Flags that XLA reads from the environment.
+void AppendFlags(std::ostream& out) {
+  for (const char* name : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') out << name << '=' << value << '\n';
+  }
 }
 
 }  // namespace
@@ -44,6 +63,8 @@ const std::string& Client::Identity() const {
       out << name << '=' << ToString(value) << '\n';
     }
     AppendFile(out, api_.path());
+    AppendFlags(out);
+    out << "devices=" << devices_.size() << '\n';
     if (!devices_.empty()) out << "device_kind=" << devices_[0].kind() << '\n';
     if (platform_name_ == "cpu") out << "processor=" << HostProcessor() << '\n';
     identity_ = out.str();

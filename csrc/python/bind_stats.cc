@@ -1,5 +1,6 @@
 // Counters, and the table of ops.
 #include "eager/registration.h"
+#include "exec/compile_log.h"
 #include "exec/stats.h"
 #include "lowering/registry.h"
 #include "python/bind.h"
@@ -12,8 +13,12 @@ namespace py = pybind11;
 py::dict Stats() {
   const exec::Stats& stats = exec::GetStats();
   py::dict d;
+  d["programs"] = stats.compiles + stats.disk_hits;
   d["compiles"] = stats.compiles.load();
   d["compile_seconds"] = static_cast<double>(stats.compile_microseconds) * 1e-6;
+  d["disk_hits"] = stats.disk_hits.load();
+  d["disk_writes"] = stats.disk_writes.load();
+  d["disk_bad_files"] = stats.disk_bad_files.load();
   d["cache_hits"] = stats.cache_hits.load();
   d["launches"] = stats.launches.load();
   d["fallbacks"] = stats.fallback_ops();
@@ -40,7 +45,10 @@ std::vector<std::pair<std::string, std::string>> RegisteredOps() {
 
 void BindStats(py::module_& m) {
   m.def("stats", &Stats);
-  m.def("reset_stats", [] { exec::GetStats().Reset(); });
+  m.def("reset_stats", [] {
+    exec::GetStats().Reset();
+    exec::CompileLog::Get().Reset();
+  });
   m.def("rows", torch::wrap_pybind_function(&Rows));
   m.def("registered_ops", torch::wrap_pybind_function(&RegisteredOps));
 }

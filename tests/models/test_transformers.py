@@ -171,9 +171,9 @@ def test_second_batch_of_the_same_shape_compiles_nothing():
     model = seeded(bert).to("tpu")
     with torch.no_grad():
         model(input_ids=token_ids().to("tpu")).last_hidden_state.cpu()
-        compiles = torch.tpu.stats()["compiles"]
+        compiles = torch.tpu.stats()["programs"]
         model(input_ids=token_ids().flip(0).contiguous().to("tpu")).last_hidden_state.cpu()
-    assert torch.tpu.stats()["compiles"] == compiles
+    assert torch.tpu.stats()["programs"] == compiles
 
 
 def test_prompts_padded_on_the_left():

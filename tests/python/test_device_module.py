@@ -245,9 +245,9 @@ def test_precision_reaches_the_programs(run_python, tmp_path):
                 torch.nn.functional.conv2d(x[None, None], w)
                 x + 1
         torch.set_float32_matmul_precision("high")
-        compiles = torch.tpu.stats()["compiles"]
+        compiles = torch.tpu.stats()["programs"]
         x @ x
-        assert torch.tpu.stats()["compiles"] == compiles
+        assert torch.tpu.stats()["programs"] == compiles
         """,
         TORCH_TPU_DUMP_PROGRAMS=str(tmp_path),
     )
@@ -269,12 +269,12 @@ def test_excess_precision_is_off_until_allowed():
         assert torch.tpu.allow_excess_precision is True
         torch.tpu.reset_stats()
         assert (x + 1).tolist() == [[2.0] * 3] * 3
-        assert torch.tpu.stats()["compiles"] == 1  # a program of its own
+        assert torch.tpu.stats()["programs"] == 1  # a program of its own
     finally:
         torch.tpu.allow_excess_precision = False
     torch.tpu.reset_stats()
     x + 1
-    assert torch.tpu.stats()["compiles"] == 0
+    assert torch.tpu.stats()["programs"] == 0
 
 
 def test_stats_count_compiles_launches_and_bytes():
@@ -283,10 +283,10 @@ def test_stats_count_compiles_launches_and_bytes():
     assert torch.tpu.stats()["launches"] == 0
     first = x + 1
     once = torch.tpu.stats()
-    assert once["launches"] == 1 and once["compiles"] + once["cache_hits"] == 1
+    assert once["launches"] == 1 and once["programs"] + once["cache_hits"] == 1
     second = x + 2
     twice = torch.tpu.stats()
-    assert twice["launches"] == 2 and twice["compiles"] == once["compiles"]
+    assert twice["launches"] == 2 and twice["programs"] == once["programs"]
     assert twice["cache_hits"] == once["cache_hits"] + 1
     second.cpu()
     torch.ones(11).to("tpu")

@@ -145,14 +145,14 @@ def test_another_learning_rate_or_decay_compiles_nothing():
     labels = torch.randint(0, 3, (8,)).to("tpu")
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     train(model, inputs, labels, optimizer)
-    compiles = torch.tpu.stats()["compiles"]
+    compiles = torch.tpu.stats()["programs"]
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
     for group in optimizer.param_groups:
         group["weight_decay"] = 0.07
     for _ in range(3):
         train(model, inputs, labels, optimizer)
         scheduler.step()
-    assert torch.tpu.stats()["compiles"] == compiles
+    assert torch.tpu.stats()["programs"] == compiles
 
 
 def test_clipped_gradients():

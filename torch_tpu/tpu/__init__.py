@@ -25,7 +25,7 @@ from torch.tpu._properties import (
     get_device_name,
     get_device_properties,
 )
-from torch.tpu._stats import reset_stats, stats
+from torch.tpu._stats import CompileRecord, compiles, reset_stats, stats
 from torch.tpu.memory import (
     empty_cache,
     max_memory_allocated,
@@ -62,6 +62,7 @@ from torch.tpu.streams import (
 from . import memory, random, streams
 
 __all__ = [
+    "CompileRecord",
     "EagerMode",
     "Event",
     "Precision",
@@ -69,6 +70,7 @@ __all__ = [
     "StreamContext",
     "TpuDeviceProperties",
     "allow_excess_precision",
+    "compiles",
     "current_device",
     "current_stream",
     "default_generators",
@@ -152,6 +154,8 @@ def _lazy_init() -> None:
     _is_first_init = False
     _C.register_fork_handler()
     atexit.register(_at_exit)
+    if _log.isEnabledFor(logging.DEBUG):  # TORCH_LOGS=+torch_tpu
+        _C.print_compiles(True)
     if not _C.is_quiet():
         properties = _C.device_properties(0)
         if properties["is_stand_in"]:

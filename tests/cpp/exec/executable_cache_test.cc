@@ -38,9 +38,9 @@ class Cache : public ::testing::Test {
 TEST_F(Cache, EightThreadsThatAskForOneKeyCompileItOnce) {
   const std::string key = AddKey(1001, 1001);
   const int64_t compiles = GetStats().compiles, hits = GetStats().cache_hits;
-  const CompiledProgram* found[kThreads] = {};
-  InThreads([&](int i) { found[i] = &ExecutableCache::Get().Find(key); });
-  for (const CompiledProgram* program : found) EXPECT_EQ(program, found[0]);
+  std::shared_ptr<const CompiledProgram> found[kThreads];
+  InThreads([&](int i) { found[i] = ExecutableCache::Get().Find(key); });
+  for (const auto& program : found) EXPECT_EQ(program, found[0]);
   EXPECT_EQ(GetStats().compiles - compiles, 1);
   EXPECT_EQ(GetStats().cache_hits - hits, kThreads - 1);
   EXPECT_EQ(ExecutableCache::Get().size(), 1u);
@@ -71,9 +71,38 @@ TEST_F(Cache, AFailureIsThrownToAllAndNothingIsKept) {
 }
 
 TEST_F(Cache, AProgramStaysWhereItIs) {
-  const CompiledProgram& first = ExecutableCache::Get().Find(AddKey(1004, 1004));
+  const auto first = ExecutableCache::Get().Find(AddKey(1004, 1004));
   for (int i = 0; i < 20; ++i) ExecutableCache::Get().Find(AddKey(3, 1 + 2 * (i % 2)));
-  EXPECT_EQ(&ExecutableCache::Get().Find(AddKey(1004, 1004)), &first);
+  EXPECT_EQ(ExecutableCache::Get().Find(AddKey(1004, 1004)), first);
+}
+
+TEST_F(Cache, TheLeastRecentlyUsedProgramsAreDropped) {
+  ExecutableCache& cache = ExecutableCache::Get();
+  cache.SetLimit(4);
+  const auto oldest = cache.Find(AddKey(10, 10));
+  for (int64_t size = 11; size < 14; ++size) cache.Find(AddKey(size, size));
+  const auto used = cache.Find(AddKey(11, 11));
+  cache.Find(AddKey(14, 14));
+  EXPECT_EQ(cache.size(), 4u);
+  EXPECT_EQ(cache.Find(AddKey(11, 11)), used);
+  // Who holds a dropped program may still launch it.
+  EXPECT_EQ(oldest->executable->num_outputs(), 1u);
+  const int64_t compiles = GetStats().compiles;
+  EXPECT_NE(cache.Find(AddKey(10, 10)), oldest);
+  EXPECT_EQ(GetStats().compiles - compiles, 1);
+  cache.SetLimit(0);
+}
+
+TEST_F(Cache, ProgramsAreDroppedWhileTheyRun) {
+  ExecutableCache::Get().SetLimit(1);
+  InThreads([&](int thread) {
+    const int64_t size = 20 + thread % 3;
+    const Tensor x(std::vector<float>(size, 1), {size}), y(std::vector<float>(size, 2), {size});
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(Read<float>(RunAdd(x, y).outputs[0]), std::vector<float>(size, 3));
+    }
+  });
+  ExecutableCache::Get().SetLimit(0);
 }
 
 }  // namespace

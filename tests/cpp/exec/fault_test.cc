@@ -15,6 +15,7 @@ using Floats = std::vector<float>;
 
 const bool set = [] {
   setenv("TORCH_TPU_PJRT_PLUGIN", FAKE_PJRT_PLUGIN, 1);
+  setenv("TORCH_TPU_DISK_CACHE", "0", 1);
   unsetenv("TORCH_TPU_MEMORY_LIMIT");
   return true;
 }();

@@ -63,10 +63,10 @@ def test_a_new_learning_rate_compiles_nothing():
         torch.tpu.synchronize()
 
     step(0.1)
-    before = torch.tpu.stats()["compiles"]
+    before = torch.tpu.stats()["programs"]
     for k in range(1, 4):
         step(0.1 / k)
-    assert torch.tpu.stats()["compiles"] == before
+    assert torch.tpu.stats()["programs"] == before
 
 
 @pytest.mark.parametrize("found", [0.0, 1.0])
