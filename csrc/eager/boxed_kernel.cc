@@ -6,6 +6,7 @@
 #include "eager/copy.h"
 #include "eager/generator.h"
 #include "eager/guard.h"
+#include "eager/overlap.h"
 #include "eager/precision.h"
 #include "eager/row_call.h"
 #include "eager/storage.h"
@@ -281,16 +282,6 @@ Dims ChannelsLastLayout(c10::ArrayRef<IValue> args, uint32_t mask) {
   return {};
 }
 
-void CheckWritable(const at::Tensor& target, c10::ArrayRef<IValue> args) {
-  at::assert_no_internal_overlap(target);
-  if (IsWholeStorage(target)) return;  // another view of the storage is the same view or smaller
-  for (const IValue& arg : args) {
-    if (arg.isTensor() && arg.toTensor().defined() && arg.toTensor().has_storage()) {
-      at::assert_no_partial_overlap(target, arg.toTensor());
-    }
-  }
-}
-
 template <typename F>
 void ForEachWritten(const OpEntry& entry, c10::ArrayRef<IValue> args, const F& f) {
   for (int position : entry.written_args) {
@@ -375,10 +366,22 @@ bool ResolveMathBits(const OpEntry& entry, torch::jit::Stack& stack) {
   return true;
 }
 
+// One value may be written through an expanded tensor: what it repeats is written once.
+bool WriteOnce(const OpEntry& entry, torch::jit::Stack& stack) {
+  if (!entry.row->flags.one_value || entry.variant != Variant::kInPlace) return false;
+  IValue& self = stack[stack.size() - entry.num_args];
+  const at::Tensor original = self.toTensor();
+  if (at::has_internal_overlap(original) != at::MemOverlap::Yes) return false;
+  self = WithoutRepeats(original);
+  RunBoxed(entry, stack);
+  stack.back() = original;
+  return true;
+}
+
 }  // namespace
 
 void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
-  if (ResolveMathBits(entry, stack)) return;
+  if (ResolveMathBits(entry, stack) || WriteOnce(entry, stack)) return;
   const size_t first = stack.size() - entry.num_args;
   const c10::ArrayRef<IValue> args(stack.data() + first, entry.num_args);
   DeviceFinder finder;
@@ -413,7 +416,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
     int result = 0;
     ForEachWritten(entry, args, [&](const at::Tensor& target) {
       if (target.defined()) {
-        CheckWritable(target, args);
+        CheckOverlap(target, args.slice(1), entry.row->flags.disjoint);
         writer.Write(result, ViewOf(target));
       }
       ++result;
@@ -450,10 +453,16 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   const size_t total = launched.compiled->program.results.size();
   if (entry.variant == Variant::kOut) {
     std::vector<IValue> outs(args.end() - entry.num_outs, args.end());
+    const bool disjoint = entry.row->flags.disjoint;
     size_t next = 0;
     for (const IValue& out : outs) {
       if (out.isTensor()) {
-        WriteOut(out.toTensor(), WrapResult(launched, next++));
+        const at::Tensor result = WrapResult(launched, next++);
+        if ((disjoint || entry.row->flags.elementwise) && result.defined() &&
+            result.sizes() == out.toTensor().sizes()) {
+          CheckOverlap(out.toTensor(), args.slice(0, entry.args.size()), disjoint);
+        }
+        WriteOut(out.toTensor(), result);
       } else {
         for (const at::Tensor& tensor : out.toTensorVector()) {
           WriteOut(tensor, WrapResult(launched, next++));

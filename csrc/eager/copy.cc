@@ -1,9 +1,9 @@
 #include "eager/copy.h"
 
-#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <torch/library.h>
 
+#include "eager/overlap.h"
 #include "eager/row_call.h"
 #include "eager/storage.h"
 
@@ -42,7 +42,6 @@ void HostToDevice(const at::Tensor& dst, const at::Tensor& src) {
     StorageOf(dst).Store(std::move(buffer));
     return;
   }
-  at::assert_no_internal_overlap(dst);
   RowCall("tpu::identity", dst.device().index())
       .Tensor(Wrap(std::move(buffer), dst.sizes()))
       .RunInto(dst);
@@ -73,7 +72,6 @@ void DeviceToHost(const at::Tensor& dst, const at::Tensor& src) {
 void WithinDevice(const at::Tensor& dst, const at::Tensor& src) {
   at::Tensor value = Resolved(src);
   if (value.sizes() != dst.sizes()) value = value.expand(dst.sizes());
-  at::assert_no_internal_overlap(dst);
   // A result that nobody else holds gives its buffer away.
   if (value.use_count() == 1 && value.storage().use_count() == 1 && IsWholeStorage(value) &&
       IsWholeStorage(dst) && value.scalar_type() == dst.scalar_type()) {
@@ -132,9 +130,11 @@ void CopyInto(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
     // PyTorch's own message where the shapes do not fit.
     const at::Tensor expanded = src.expand(dst.sizes());
     if (dst.numel() == 0) return;
+    if (OnDevice(dst)) CheckOverlap(dst, {src}, /*disjoint=*/false);
     return CopyInto(dst, expanded, non_blocking);
   }
   if (dst.numel() == 0) return;
+  if (OnDevice(dst)) CheckOverlap(dst, {src}, /*disjoint=*/false);
   if (dst.is_conj()) return CopyInto(dst.conj(), at::conj_physical(Resolved(src)), non_blocking);
   if (dst.is_neg()) return CopyInto(dst._neg_view(), at::neg(Resolved(src)), non_blocking);
   if (!OnDevice(src)) return HostToDevice(dst, src);

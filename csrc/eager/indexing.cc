@@ -5,6 +5,7 @@
 #include <torch/library.h>
 
 #include "eager/boxed_kernel.h"
+#include "eager/overlap.h"
 #include "eager/prefix.h"
 #include "eager/row_call.h"
 #include "eager/storage.h"
@@ -121,9 +122,11 @@ at::Tensor& IndexPut(at::Tensor& self, const OptionalTensors& indices, const at:
     for (int64_t d = mask.dim(); d < self.dim(); ++d) mask = mask.unsqueeze(-1);
     return self.masked_fill_(mask, value.dim() == 0 ? value : value.reshape({}));
   }
+  const std::vector<at::Tensor> positions = ExpandIndices(self, indices);
+  CheckOverlap(self, {value, positions}, /*disjoint=*/true);
   RowCall("aten::index_put", Device(self))
       .Tensor(self)
-      .Tensors(ExpandIndices(self, indices))
+      .Tensors(positions)
       .Tensor(value)
       .Bool(accumulate)
       .RunInto(self);

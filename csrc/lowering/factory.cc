@@ -226,7 +226,7 @@ Value Copy(Builder& b, const OpCall& call) {
   return ExpandTo(b, call, b.Convert(call.Tensor(1), self.dtype()), self.dims(), "a source");
 }
 
-const OpRow::Flags kElementwise = {.elementwise = true};
+const OpRow::Flags kFill = {.elementwise = true, .one_value = true};
 // PyTorch's own kernels make the tensor with the strides that were asked for and fill it.
 const OpRow::Flags kGraphOnly = {.graph_only = true};
 
@@ -251,9 +251,9 @@ OpRows FactoryRows() {
       {"aten::new_empty_strided", NewConstants<0, 3>, kGraphOnly},
       {"aten::empty_strided", EmptyStrided, kGraphOnly},
       {"aten::empty_permuted", EmptyStrided, kGraphOnly},
-      {"aten::fill.Scalar", FillScalar, kElementwise},
-      {"aten::fill.Tensor", FillTensor, kElementwise},
-      {"aten::zero", Zero, kElementwise},
+      {"aten::fill.Scalar", FillScalar, kFill},
+      {"aten::fill.Tensor", FillTensor, kFill},
+      {"aten::zero", Zero, kFill},
       {"aten::scalar_tensor", ScalarTensor},
       {"aten::eye", Eye<false>},
       {"aten::eye.m", Eye<true>},

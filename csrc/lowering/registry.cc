@@ -14,8 +14,10 @@ const OpRows& Rows() {
     for (const auto& family : kFamilies) {
       const bool products = family == MatmulRows || family == ConvolutionRows ||
                             family == AttentionRows || family == LinalgRows;
+      const bool disjoint = family == IndexRows || family == ScatterRows;
       for (OpRow& row : family()) {
         row.flags.products = products;
+        row.flags.disjoint |= disjoint;
         all.push_back(std::move(row));
       }
     }

@@ -30,6 +30,11 @@ struct OpRow {
     std::vector<int> mutates = {};
     // For compiled graphs only: eagerly PyTorch's own kernel runs, which minds strides.
     bool graph_only = false;
+    // A written tensor may share no memory with another operand; elsewhere it may be the operand.
+    // Set for whole families by Rows().
+    bool disjoint = false;
+    // Writes one value everywhere: elements of the target may share memory.
+    bool one_value = false;
     // Multiplies matrices or convolves: the precision of float32 products is part of its key. Set
     // for whole families by Rows().
     bool products = false;

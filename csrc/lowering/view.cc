@@ -248,7 +248,7 @@ Value TriangleIndices(Builder& b, const OpCall& call) {
 
 OpRows ViewRows() {
   return {
-      {"aten::cat", Cat},
+      {"aten::cat", Cat, {.disjoint = true}},
       {"aten::stack", Stack},
       {"aten::_stack", Stack},
       {"aten::_chunk_cat", ChunkCat},
