@@ -13,6 +13,7 @@ import pytest
 
 os.environ.setdefault("TORCH_TPU_NUM_DEVICES", "2")
 os.environ.setdefault("TORCH_TPU_QUIET", "1")
+os.environ.setdefault("TORCH_TPU_RECOMPILE_WARNING", "0")  # one line of a test, many shapes
 
 # Tests that count compiles take an empty folder of their own; the others count programs, which does
 # not depend on what earlier runs left.

@@ -1,54 +1,72 @@
 """``python -m torch_tpu cache``."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import textwrap
 
 import pytest
 
+runner = pytest.importorskip("typer.testing").CliRunner()
+
 SCRIPT = """
-    import torch
+    import json, torch
     x = torch.arange(6.0, device="tpu")
     x[1:3] += 1
-    print(x.exp().sum().item(), torch.tpu.stats()["compiles"], torch.tpu.stats()["programs"])
+    value, stats = x.exp().sum().item(), torch.tpu.stats()
+    print(json.dumps([value, stats["compiles"], stats["programs"]]))
 """
+
+
+def run_script(folder):
+    """Runs SCRIPT in a new process; its value, and how many programs it compiled and needed."""
+    out = subprocess.check_output(
+        [sys.executable, "-c", textwrap.dedent(SCRIPT)],
+        env={**os.environ, "TORCH_TPU_CACHE_DIR": str(folder)},
+    )
+    return json.loads(out)
 
 
 @pytest.fixture
 def cache(tmp_path):
-    """Runs a command of `cache` on tmp_path/cache; the folder can be replaced by --dir."""
+    """Runs a command of `cache` on tmp_path/cache, or another folder."""
+    from torch_tpu._cli import app
 
-    def run(*args, check=True):
-        done = subprocess.run(
-            [sys.executable, "-m", "torch_tpu", "cache", *map(str, args)],
-            env={**os.environ, "TORCH_TPU_CACHE_DIR": str(tmp_path / "cache"), "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+    def run(*args, folder=None, check=True):
+        args = [*map(str, args), "--dir", str(folder or tmp_path / "cache")]
+        done = runner.invoke(app, ["cache", *args], env={"COLUMNS": "200"})
         if check:
-            assert done.returncode == 0, done.stdout + done.stderr
+            assert done.exit_code == 0, done.output
         return done
 
     return run
 
 
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("first") / "cache"
+    return run_script(folder), folder
+
+
 @pytest.fixture
-def filled(run_python, tmp_path):
-    def run(folder="cache"):
-        done = run_python(SCRIPT, TORCH_TPU_QUIET="1", TORCH_TPU_CACHE_DIR=str(tmp_path / folder))
-        value, compiles, programs = done.stdout.split()
-        return value, int(compiles), int(programs)
+def filled(first_run, tmp_path):
+    """Fills tmp_path/cache; gives the number of programs."""
+    (_, compiles, programs), folder = first_run
+    assert compiles == programs
+    shutil.copytree(folder, tmp_path / "cache")
+    return programs
 
-    return run
 
-
-def test_it_shows_what_is_there_and_clears_it(cache, filled, tmp_path):
+def test_it_shows_what_is_there_and_clears_it(cache, first_run, tmp_path):
     assert "not made yet" in cache("info").stdout
     assert "program" in cache("list").stdout
     assert "0 files, 0 bad" in cache("verify").stdout
-    programs = filled()[2]
+    assert "removed 0 files" in cache("clear").stdout
+    shutil.copytree(first_run[1], tmp_path / "cache")
+    programs = first_run[0][2]
     info = cache("info").stdout
     assert str(tmp_path / "cache") in info and "4.0 GiB" in info
     assert f"programs     {programs}" in info
@@ -58,44 +76,36 @@ def test_it_shows_what_is_there_and_clears_it(cache, filled, tmp_path):
     assert f"{2 * programs} files, 0 bad" in cache("verify").stdout
     assert f"removed {2 * programs} files" in cache("clear").stdout
     assert "programs     0" in cache("info").stdout
-    assert filled()[1] == programs
 
 
 def test_verify_finds_what_is_damaged(cache, filled, tmp_path):
-    value, _, programs = filled()
     damaged = sorted((tmp_path / "cache").glob("*.executable"))[0]
     damaged.write_bytes(damaged.read_bytes()[:-1])
     (tmp_path / "cache" / "stranger").write_text("hello")
     done = cache("verify", check=False)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert f"{damaged.name}: its checksum is wrong" in done.stdout
     assert "stranger: it is cut short" in done.stdout
-    assert f"{2 * programs + 1} files, 2 bad" in done.stdout
+    assert f"{2 * filled + 1} files, 2 bad" in done.stdout
     assert "bad files    2" in cache("info").stdout
     assert "2 bad, removed" in cache("verify", "--remove").stdout
-    assert f"{2 * programs - 1} files, 0 bad" in cache("verify").stdout
-    assert filled()[:2] == (value, 1)
+    assert f"{2 * filled - 1} files, 0 bad" in cache("verify").stdout
 
 
-def test_an_exported_cache_warms_another_folder(cache, filled, tmp_path):
-    value, compiles, programs = filled()
-    assert compiles == programs
-    archive = tmp_path / "warm.tar"
-    assert f"exported {2 * programs} files" in cache("export", archive).stdout
-    assert (
-        f"imported {2 * programs} files" in cache("import", archive, "--dir", tmp_path / "b").stdout
-    )
-    assert filled("b") == (value, 0, programs)
+def test_an_exported_cache_warms_another_folder(cache, filled, first_run, tmp_path):
+    archive, other = tmp_path / "warm.tar", tmp_path / "b"
+    assert f"exported {2 * filled} files" in cache("export", archive).stdout
+    assert f"imported {2 * filled} files" in cache("import", archive, folder=other).stdout
+    assert run_script(other) == [first_run[0][0], 0, filled]
 
 
 def test_what_is_not_an_export_is_refused(cache, filled, tmp_path):
-    filled()
     archive = tmp_path / "warm.tar"
     cache("export", archive)
 
     def refusal(path):
-        done = cache("import", path, "--dir", tmp_path / "b", check=False)
-        assert done.returncode == 1 and done.stderr.startswith("error: ")
+        done = cache("import", path, folder=tmp_path / "b", check=False)
+        assert done.exit_code == 1 and done.stderr.startswith("error: ")
         return done.stderr
 
     archive.chmod(0o666)
@@ -126,13 +136,19 @@ def test_what_is_not_an_export_is_refused(cache, filled, tmp_path):
 
 
 def test_a_folder_that_cannot_be_trusted_is_an_error(cache, filled, tmp_path):
-    filled()
     (tmp_path / "cache").chmod(0o777)
     assert "not used: others may write to it" in cache("info").stdout
     for command in (["list"], ["verify"], ["clear"], ["export", tmp_path / "x.tar"]):
         done = cache(*command, check=False)
-        assert done.returncode == 1 and "others may write to it" in done.stderr
+        assert done.exit_code == 1 and "others may write to it" in done.stderr
     assert not (tmp_path / "x.tar").exists()
+
+
+def test_it_is_reached_through_the_package():
+    done = subprocess.run(
+        [sys.executable, "-m", "torch_tpu", "cache", "--help"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "python -m torch_tpu cache" in done.stdout
 
 
 def test_the_package_itself_does_without_typer_and_rich(run_python):
