@@ -4,6 +4,7 @@
 // each; executables whose text is still the same serve on.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,7 +50,7 @@ class ProgramStore {
 
   std::unique_ptr<DiskCache> own_, shared_;  // null: none
   std::string identity_;                     // of the plugin
-  bool can_serialize_ = true;
+  std::atomic<bool> can_serialize_{true};
 };
 
 }  // namespace torch_tpu::exec

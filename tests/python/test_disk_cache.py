@@ -204,6 +204,7 @@ def test_eight_processes_that_start_cold_compile_each_program_once_in_total(tmp_
     assert problems(tmp_path / "cache") == []
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_processes_that_are_killed_while_they_write_break_nothing(work, tmp_path, rounds):
     script = """

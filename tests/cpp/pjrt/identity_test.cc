@@ -1,3 +1,5 @@
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "fake_client.h"
@@ -25,6 +27,22 @@ TEST(Identity, ChangesWithThePluginsFile) {
   EXPECT_EQ(Client::Create(Api::FromTable(plugin.table(), path))->Identity(), one);
   std::ofstream(path) << "longer";
   EXPECT_NE(Client::Create(Api::FromTable(plugin.table(), path))->Identity(), one);
+  // The same plugin, installed at another time, elsewhere.
+  const std::string other = ::testing::TempDir() + "identity_other.so";
+  std::ofstream(other) << "one";
+  std::filesystem::last_write_time(other, {});
+  EXPECT_EQ(Client::Create(Api::FromTable(plugin.table(), other))->Identity(), one);
+}
+
+TEST(Identity, ChangesWithTheFlagsOfXla) {
+  fake_pjrt::FakePlugin plugin;
+  const auto identity = [&] { return Client::Create(Api::FromTable(plugin.table()))->Identity(); };
+  unsetenv("XLA_FLAGS");
+  const std::string without = identity();
+  setenv("XLA_FLAGS", "--xla_some_flag=true", 1);
+  EXPECT_CONTAINS(identity(), "XLA_FLAGS=--xla_some_flag=true\n");
+  unsetenv("XLA_FLAGS");
+  EXPECT_EQ(identity(), without);
 }
 
 TEST(Identity, IsTriedAgainAfterAnError) {
