@@ -18,6 +18,8 @@ from torch_tpu import _C
 
 app = typer.Typer(help="Compiled programs that are kept on disk.", no_args_is_help=True)
 _out = Console()
+if not _out.is_terminal:
+    _out.width = 240  # a file or a pipe is not 80 columns wide
 _err = Console(stderr=True)
 
 Folder = Annotated[
@@ -75,17 +77,18 @@ def info(folder: Folder = None) -> None:
         records = [entry for entry in entries if "program" in entry]
         limit = _C.cache_limit()
         state = "used" if exists else "not made yet"
-        table = Table(show_header=False, box=None)
-        table.add_row("folder", where)
-        table.add_row("state", f"not used: {problem}" if problem else state)
-        table.add_row("programs", str(len(records)))
-        table.add_row("size", _size(sum(entry["bytes"] for entry in entries)))
-        table.add_row("limit", _size(limit) if limit else "none")
-        seconds = sum(entry["compile_seconds"] for entry in records)
-        table.add_row("compiled in", f"{seconds:.1f} s")
+        rows = {
+            "folder": where,
+            "state": f"not used: {problem}" if problem else state,
+            "programs": len(records),
+            "size": _size(sum(entry["bytes"] for entry in entries)),
+            "limit": _size(limit) if limit else "none",
+            "compiled in": f"{sum(entry['compile_seconds'] for entry in records):.1f} s",
+        }
         if bad := sum(bool(entry["problem"]) for entry in entries):
-            table.add_row("bad files", f"{bad} (see verify)")
-        _out.print(table, soft_wrap=True)
+            rows["bad files"] = f"{bad} (see verify)"
+    for name, value in rows.items():
+        _out.print(f"{name:<12} {value}", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command(name="list")
