@@ -21,6 +21,7 @@ OpRows DataDependentRows();
 OpRows DistanceRows();
 OpRows DistributionGradRows();
 OpRows DistributionRows();
+OpRows EighRows();
 OpRows ElementwiseRows();
 OpRows EmbeddingBagRows();
 OpRows EmbeddingRows();
@@ -36,11 +37,15 @@ OpRows InternalRows();
 OpRows InterpolationRows();
 OpRows LinalgRows();
 OpRows LossRows();
+OpRows LstsqRows();
+OpRows LuRows();
 OpRows MatmulRows();
+OpRows MatrixExpRows();
 OpRows NormalizationRows();
 OpRows OptimizerRows();
 OpRows PaddingRows();
 OpRows PoolingRows();
+OpRows QrRows();
 OpRows RandomRows();
 OpRows RecurrentRows();
 OpRows ReductionRows();
@@ -52,6 +57,7 @@ OpRows SignalWindowRows();
 OpRows SoftmaxRows();
 OpRows SortRows();
 OpRows SpecialFunctionRows();
+OpRows SvdRows();
 OpRows UnfoldRows();
 OpRows ViewCopyRows();
 OpRows ViewRows();
@@ -75,6 +81,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     DistanceRows,
     DistributionGradRows,
     DistributionRows,
+    EighRows,
     ElementwiseRows,
     EmbeddingBagRows,
     EmbeddingRows,
@@ -90,11 +97,15 @@ inline constexpr OpRows (*kFamilies[])() = {
     InterpolationRows,
     LinalgRows,
     LossRows,
+    LstsqRows,
+    LuRows,
     MatmulRows,
+    MatrixExpRows,
     NormalizationRows,
     OptimizerRows,
     PaddingRows,
     PoolingRows,
+    QrRows,
     RandomRows,
     RecurrentRows,
     ReductionRows,
@@ -106,6 +117,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     SoftmaxRows,
     SortRows,
     SpecialFunctionRows,
+    SvdRows,
     UnfoldRows,
     ViewCopyRows,
     ViewRows,

@@ -1,54 +1,12 @@
 // Linear algebra that XLA has operations for.
 #include <c10/util/Exception.h>
 
-#include <numeric>
-
 #include "lowering/dot.h"
 #include "lowering/families.h"
+#include "lowering/matrices.h"
 
 namespace torch_tpu::lowering {
 namespace {
-
-void CheckMatrices(const OpCall& call, Value x, bool square) {
-  TORCH_CHECK(x.rank() >= 2, call.name(),
-              ": expected matrices of at least 2 dimensions, got shape ", ToString(x.dims()));
-  TORCH_CHECK(!square || x.dim(-1) == x.dim(-2), call.name(),
-              ": expected square matrices, got shape ", ToString(x.dims()));
-  TORCH_CHECK(IsFloat(x.dtype()) || IsComplex(x.dtype()), call.name(),
-              ": expected a floating point or complex type, got ", DTypeName(x.dtype()));
-  TORCH_CHECK_NOT_IMPLEMENTED(AccumulateType(x.dtype()) == x.dtype(), call.name(),
-                              ": expected float32, float64 or complex matrices, got ",
-                              DTypeName(x.dtype()));
-}
-
-Dims BatchOf(Value x) { return Dims(x.dims().begin(), x.dims().end() - 2); }
-
-Dims With(Dims batch, int64_t rows, int64_t columns) {
-  batch.push_back(rows);
-  batch.push_back(columns);
-  return batch;
-}
-
-Value SwapLast(Builder& b, Value x) {
-  Dims order(x.rank());
-  std::iota(order.begin(), order.end(), 0);
-  std::swap(order[x.rank() - 1], order[x.rank() - 2]);
-  return b.Transpose(x, order);
-}
-
-// Elements on and below (above) the diagonal; zeros elsewhere.
-Value Triangle(Builder& b, Value x, bool lower) {
-  const Value row = b.Iota(DType::Int, x.dims(), x.rank() - 2);
-  const Value column = b.Iota(DType::Int, x.dims(), x.rank() - 1);
-  const Value keep = lower ? b.Ge(row, column) : b.Le(row, column);
-  return b.Select(keep, x, b.ConstantLike(x, 0));
-}
-
-Value Identity(Builder& b, DType dtype, const Dims& dims) {
-  const int64_t rank = static_cast<int64_t>(dims.size());
-  return b.Convert(b.Eq(b.Iota(DType::Int, dims, rank - 2), b.Iota(DType::Int, dims, rank - 1)),
-                   dtype);
-}
 
 // Lower factor of Hermitian positive definite matrices, and LAPACK's info: 0, or the order of the
 // first leading minor that is not positive (whose factor XLA fills with NaN).
@@ -76,44 +34,23 @@ Values CholeskyEx(Builder& b, const OpCall& call) {
   CheckMatrices(call, self, true);
   const bool upper = call.Bool(1);
   // The triangle named by `upper` is the one that is read.
-  const Value source = upper ? Conjugate(b, SwapLast(b, self)) : self;
+  const Value source = upper ? Adjoint(b, self) : self;
   const auto [lower, info] = CholeskyWithInfo(b, source);
-  return {upper ? Conjugate(b, SwapLast(b, lower)) : lower, info};
+  if (call.Bool(2)) {
+    call.Require(All(b, b.Eq(info, b.ConstantLike(info, 0))),
+                 "expected positive definite matrices");
+  }
+  return {upper ? Adjoint(b, lower) : lower, info};
 }
 
 // aten::cholesky(Tensor self, bool upper=False) -> Tensor
 Value Cholesky(Builder& b, const OpCall& call) {
-  const Value factor = CholeskyEx(b, call)[0];
-  const Value bad = Any(b, IsNaN(b, factor));
-  call.RequireIndex(b.Not(bad), "expected positive definite matrices");
-  return factor;
-}
-
-struct Pair {
-  Value a, x;
-};
-
-// Both with one batch shape.
-Pair BroadcastPair(Builder& b, const OpCall& call, Value a, Value x) {
-  const Dims batch = BroadcastDims(BatchOf(a), BatchOf(x), call.name());
-  return {b.Broadcast(a, With(batch, a.dim(-2), a.dim(-1))),
-          b.Broadcast(x, With(batch, x.dim(-2), x.dim(-1)))};
-}
-
-void CheckSystem(const OpCall& call, Value a, Value x, bool left) {
-  CheckMatrices(call, a, true);
-  CheckMatrices(call, x, false);
-  TORCH_CHECK(a.dtype() == x.dtype(), call.name(), ": expected operands of the same dtype, got ",
-              DTypeName(a.dtype()), " and ", DTypeName(x.dtype()));
-  TORCH_CHECK(a.dim(-1) == x.dim(left ? -2 : -1), call.name(),
-              ": expected matrices of a system, got shapes ", ToString(a.dims()), " and ",
-              ToString(x.dims()));
-}
-
-Value SolveTriangular(Builder& b, Pair p, bool left, bool lower, bool unit,
-                      std::string_view transpose) {
-  if (p.x.numel() == 0) return p.x;
-  return b.TriangularSolve(p.a, p.x, left, lower, unit, transpose);
+  const Value self = call.Tensor(0);
+  CheckMatrices(call, self, true);
+  const bool upper = call.Bool(1);
+  const auto [lower, info] = CholeskyWithInfo(b, upper ? Adjoint(b, self) : self);
+  call.Require(All(b, b.Eq(info, b.ConstantLike(info, 0))), "expected positive definite matrices");
+  return upper ? Adjoint(b, lower) : lower;
 }
 
 // aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True,
