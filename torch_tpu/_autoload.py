@@ -3,6 +3,7 @@
 Starts no plugin and prints nothing.
 """
 
+import functools
 import importlib.util
 import os
 import sys
@@ -58,7 +59,44 @@ def load() -> bool:
     setattr(torch.backends, NAME, backends)
     torch.set_autocast_dtype(NAME, torch.bfloat16)
     _printing.install()
+    _install_backend()
     return True
+
+
+def _install_backend() -> None:
+    import torch
+
+    # A backend that is named is found by its entry point (pyproject.toml). Where none is, PyTorch has
+    # no place to say which one a device prefers: torch.compile makes one of these.
+    wrapper = torch._TorchCompileInductorWrapper
+    make, inductor = wrapper.__init__, wrapper.__call__
+    make_named = torch._TorchCompileWrapper.__init__
+
+    @functools.wraps(make)
+    def init(self, *args, **kwargs):
+        from torch_tpu.compile import dynamo
+
+        dynamo.install()
+        make(self, *args, **kwargs)
+
+    @functools.wraps(make_named)
+    def init_named(self, backend, mode, options, dynamic):
+        if backend == NAME:  # says what is wrong at torch.compile, not at the first call
+            from torch_tpu.compile import backend as tpu
+
+            tpu.check_options(options)
+        make_named(self, backend, mode, options, dynamic)
+
+    @functools.wraps(inductor)
+    def call(self, model, inputs, **kwargs):
+        from torch_tpu.compile import backend
+
+        if backend.is_on_tpu(model, inputs):
+            return backend.compile_graph(model, inputs)
+        return inductor(self, model, inputs, **kwargs)
+
+    wrapper.__init__, wrapper.__call__ = init, call
+    torch._TorchCompileWrapper.__init__ = init_named
 
 
 def _new_module(name: str, path: Path, is_package: bool = False) -> ModuleType:

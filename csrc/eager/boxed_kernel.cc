@@ -11,6 +11,7 @@
 #include "eager/row_call.h"
 #include "eager/storage.h"
 #include "eager/stream.h"
+#include "exec/recording.h"
 
 namespace torch_tpu::eager {
 namespace {
@@ -113,7 +114,8 @@ void PutTensor(exec::ProgramWriter& writer, const at::Tensor& tensor) {
   TORCH_CHECK(tensor.dim() == 0 && tensor.device().is_cpu(),
               "Expected all tensors to be on the same device, but found at least two devices, tpu:",
               writer.device(), " and ", tensor.device(), "!");
-  writer.Operand(tensor.scalar_type(), tensor.item(), wrapped);
+  writer.Operand(tensor.scalar_type(), tensor.item(), wrapped,
+                 exec::Recording::HostInput(tensor.const_data_ptr()));
 }
 
 bool SameNumber(const c10::Scalar& a, const c10::Scalar& b) {
@@ -408,7 +410,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   if (entry.row->flags.random && (dropout < 0 || args[dropout].toDouble() != 0)) {
     const uint64_t count = RandomCount(args);
     const RandomState state = NextRandomState(generator, device, count);
-    writer.Random(state.seed, state.offset);
+    writer.Random(state.seed, state.offset, count);
   }
   writer.EndCall();
 
@@ -439,7 +441,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
     });
   }
 
-  const exec::Launched launched = exec::Launch(writer, CurrentStream(device));
+  const exec::Launched launched = exec::Submit(writer, CurrentStream(device));
 
   if (entry.variant == Variant::kInPlace) {
     std::vector<IValue> returned;
@@ -450,7 +452,7 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
     for (IValue& value : returned) stack.push_back(std::move(value));
     return;
   }
-  const size_t total = launched.compiled->program.results.size();
+  const size_t total = launched.program->results.size();
   if (entry.variant == Variant::kOut) {
     std::vector<IValue> outs(args.end() - entry.num_outs, args.end());
     const bool disjoint = entry.row->flags.disjoint;

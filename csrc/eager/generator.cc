@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "eager/guard.h"
+#include "exec/recording.h"
 
 namespace torch_tpu::eager {
 namespace {
@@ -101,6 +102,8 @@ Defaults& GetDefaults() {
 
 RandomState NextRandomState(const std::optional<at::Generator>& generator, int device,
                             uint64_t count) {
+  // A graph asks for its states at each launch.
+  if (exec::Recording::Current() != nullptr) return {};
   Generator* impl =
       generator && generator->defined()
           ? at::check_generator<Generator>(generator)

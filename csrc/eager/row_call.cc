@@ -68,15 +68,15 @@ RowCall& RowCall::StaticNumber(const c10::Scalar& value) {
 
 RowCall& RowCall::Random(const std::optional<at::Generator>& generator, uint64_t count) {
   const RandomState state = NextRandomState(generator, device_, count);
-  writer_.Random(state.seed, state.offset);
+  writer_.Random(state.seed, state.offset, count);
   return *this;
 }
 
 std::vector<at::Tensor> RowCall::Run() {
   writer_.EndCall();
-  const exec::Launched launched = exec::Launch(writer_, CurrentStream(device_));
+  const exec::Launched launched = exec::Submit(writer_, CurrentStream(device_));
   std::vector<at::Tensor> results;
-  for (size_t i = 0; i < launched.compiled->program.results.size(); ++i) {
+  for (size_t i = 0; i < launched.program->results.size(); ++i) {
     results.push_back(WrapResult(launched, i));
   }
   return results;
@@ -84,18 +84,18 @@ std::vector<at::Tensor> RowCall::Run() {
 
 std::vector<exec::BufferRef> RowCall::RunBuffers() {
   writer_.EndCall();
-  const exec::Launched launched = exec::Launch(writer_, CurrentStream(device_));
+  const exec::Launched launched = exec::Submit(writer_, CurrentStream(device_));
   return {launched.outputs.begin(), launched.outputs.end()};
 }
 
 void RowCall::RunInto(const at::Tensor& target) {
   writer_.EndCall();
   writer_.Write(0, ViewOf(target));
-  exec::Launch(writer_, CurrentStream(device_));
+  exec::Submit(writer_, CurrentStream(device_));
 }
 
 at::Tensor WrapResult(const exec::Launched& launched, size_t i) {
-  const exec::ResultInfo& info = launched.compiled->program.results[i];
+  const exec::ResultInfo& info = launched.program->results[i];
   if (!info.defined) return {};
   TORCH_INTERNAL_ASSERT(info.written_input < 0);
   const exec::BufferRef& buffer = launched.outputs[info.output];

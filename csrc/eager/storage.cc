@@ -231,24 +231,33 @@ bool IsWholeStorage(const at::Tensor& tensor) {
          tensor.numel() * static_cast<int64_t>(tensor.itemsize()) == StorageOf(tensor).bytes();
 }
 
-at::Tensor Wrap(exec::BufferRef buffer, IntArrayRef sizes, IntArrayRef strides) {
-  const DType dtype = buffer->type().dtype;
-  const int64_t bytes = buffer->bytes();
-  c10::DataPtr data = MakeDataPtr(buffer->device(), bytes);
+c10::Storage NewStorage(exec::BufferRef buffer, int device, int64_t bytes) {
+  c10::DataPtr data = MakeDataPtr(device, bytes);
   static_cast<DeviceStorage*>(data.get_context())->Store(std::move(buffer));
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<size_t>(bytes), std::move(data),
+      &TheAllocator(), /*resizable=*/true));
+}
+
+at::Tensor TensorOver(c10::Storage storage, DType dtype, IntArrayRef sizes, IntArrayRef strides,
+                      int64_t offset) {
   at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                                         static_cast<size_t>(bytes),
-                                                         std::move(data), &TheAllocator(),
-                                                         /*resizable=*/true)),
-      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(dtype));
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      c10::scalarTypeToTypeMeta(dtype));
   c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   if (strides.empty()) {
     impl.set_sizes_contiguous(sizes);
   } else {
-    impl.set_sizes_and_strides(sizes, strides);
+    impl.set_sizes_and_strides(sizes, strides, offset);
   }
   return tensor;
+}
+
+at::Tensor Wrap(exec::BufferRef buffer, IntArrayRef sizes, IntArrayRef strides) {
+  const DType dtype = buffer->type().dtype;
+  const int device = buffer->device();
+  const int64_t bytes = buffer->bytes();
+  return TensorOver(NewStorage(std::move(buffer), device, bytes), dtype, sizes, strides);
 }
 
 at::Tensor Empty(IntArrayRef sizes, DType dtype, int device,

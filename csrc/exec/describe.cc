@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "exec/program_reader.h"
+#include "exec/sequence.h"
 #include "lowering/registry.h"
 
 namespace torch_tpu::exec {
@@ -162,9 +163,26 @@ class Describer : private ProgramReader {
   std::vector<hlo::Type> inputs_;
 };
 
+ProgramDescription DescribeSequence(const SequenceView& sequence) {
+  ProgramDescription graph;
+  graph.op = "graph";
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < sequence.calls.size(); ++i) {
+    std::string text = Describer(sequence.calls[i].bytes).Run().text;
+    if (i < kMaxCallsInText) shown.push_back(text);
+    graph.items.push_back({fmt::format("call {}", i), std::move(text)});
+  }
+  graph.text = fmt::format("graph of {} ops: {}", sequence.calls.size(), fmt::join(shown, "; "));
+  if (shown.size() < sequence.calls.size()) {
+    graph.text += fmt::format("; and {} more calls", sequence.calls.size() - shown.size());
+  }
+  return graph;
+}
+
 }  // namespace
 
 ProgramDescription Describe(std::string_view program_bytes) {
+  if (SequenceView::Is(program_bytes)) return DescribeSequence(SequenceView(program_bytes));
   return Describer(program_bytes).Run();
 }
 

@@ -62,6 +62,11 @@ ExecutableCache& ExecutableCache::Get() {
   return cache;
 }
 
+hlo::Target ExecutableCache::target() {
+  const bool cpu = Runtime::Get().client().platform_name() == "cpu";
+  return cpu ? hlo::Target::kCpu : hlo::Target::kTpu;
+}
+
 std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Origin& origin) {
   ProgramStore& store = ProgramStore::Get();
   const bool dump = !GetSettings().dump_programs.empty();  // of what is loaded, too
@@ -70,8 +75,7 @@ std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Ori
   }
   auto made = std::make_unique<CompiledProgram>();
   pjrt::Client& client = Runtime::Get().client();
-  made->program =
-      Lower(key, client.platform_name() == "cpu" ? hlo::Target::kCpu : hlo::Target::kTpu);
+  made->program = Lower(key, target());
   made->producer = Intern(made->program.name);
   if (dump) Dump(made->program);
   const std::string options = CompileOptionsFor(client, made->program);

@@ -22,6 +22,8 @@ class ExecutableCache {
   // threads that ask for the same key wait; a failure is thrown to each of them and nothing is
   // kept.
   std::shared_ptr<const CompiledProgram> Find(std::string_view key);
+  // What the process's plugin compiles for.
+  static hlo::Target target();
   size_t size() const;
   // Forgets every program; those that are used stay alive.
   void Clear();

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/settings.h"
+#include "exec/recording.h"
 #include "exec/stats.h"
 #include "pjrt/error.h"
 
@@ -48,7 +49,7 @@ OperandCache& Operands() {
 }
 
 template <typename T>
-BufferRef OperandPack(const std::vector<T>& values, DType dtype, int device, bool keep) {
+BufferRef OperandPack(c10::ArrayRef<T> values, DType dtype, int device, bool keep) {
   const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
                                values.size() * sizeof(T));
   const int64_t count = static_cast<int64_t>(values.size());
@@ -66,41 +67,38 @@ bool IsBlocking() {
   return blocking == 1;
 }
 
-Launched Launch(ProgramWriter& writer, int64_t stream) {
+Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device, int64_t stream,
+             const LaunchInputs& inputs) {
   Runtime& runtime = Runtime::Get();
-  std::shared_ptr<const CompiledProgram> compiled = ExecutableCache::Get().Find(writer.bytes());
   const LoweredProgram& program = compiled->program;
-  const int device = writer.device();
   DeviceState& state = runtime.device(device);
   if (!program.check_messages.empty()) state.BoundChecks();
 
-  auto& inputs = writer.inputs();
   c10::SmallVector<PJRT_Buffer*, 8> args;
   c10::SmallVector<int64_t, 4> keep;  // parameters that must not be donated
-  c10::SmallVector<bool, 8> donated(inputs.size(), false);
+  c10::SmallVector<bool, 8> donated(inputs.arrays.size(), false);
   for (const auto& output : program.outputs) {
     if (output.written_input >= 0) donated[output.written_input] = true;
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const BufferRef& buffer = inputs[i].buffer;
+  for (size_t i = 0; i < inputs.arrays.size(); ++i) {
+    const BufferRef& buffer = *inputs.arrays[i];
     if (buffer == nullptr) {
       donated[i] = false;
       continue;
     }
-    // Held by its storage and by the writer: any further holder still wants the old contents.
-    if (donated[i] && buffer.use_count() > 2) {
+    if (donated[i] && buffer.use_count() > inputs.holders) {
       keep.push_back(static_cast<int64_t>(args.size()));
       donated[i] = false;
     }
     args.push_back(buffer->raw());
   }
   c10::SmallVector<BufferRef, 2> operands;
-  if (!writer.ints().empty()) {
-    operands.push_back(OperandPack(writer.ints(), DType::Long, device, !writer.has_random()));
+  if (!inputs.ints.empty()) {
+    operands.push_back(OperandPack(inputs.ints, DType::Long, device, inputs.keep_ints));
     args.push_back(operands.back()->raw());
   }
-  if (!writer.doubles().empty()) {
-    operands.push_back(OperandPack(writer.doubles(), DType::Double, device, true));
+  if (!inputs.doubles.empty()) {
+    operands.push_back(OperandPack(inputs.doubles, DType::Double, device, true));
     args.push_back(operands.back()->raw());
   }
 
@@ -126,21 +124,17 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
   give_back.release();
   GetStats().launches.fetch_add(1, std::memory_order_relaxed);
 
-  Launched launched{compiled, {}};
+  Launched launched{{compiled, &program}, {}};
   for (size_t i = 0; i < n; ++i) {
     const hlo::Type& type = program.outputs[i].type;
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
         pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, type.dims), type, device,
         compiled->producer));
     const int written = program.outputs[i].written_input;
-    if (written < 0) continue;
-    if (donated[written]) inputs[written].buffer->GiveBytesAway();
-    inputs[written].storage->Store(launched.outputs[i]);
+    if (written >= 0 && donated[written]) (*inputs.arrays[written])->GiveBytesAway();
   }
   if (!program.check_messages.empty()) {
-    state.AddCheck(
-        {launched.outputs.back(), compiled->producer,
-         std::shared_ptr<const std::vector<CheckMessage>>(compiled, &program.check_messages)});
+    state.AddCheck({launched.outputs.back(), {compiled, &program.check_messages}});
     launched.outputs.pop_back();
   }
   if (IsBlocking()) {
@@ -154,6 +148,25 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
     state.work(stream).Add(std::move(done));
   }
   return launched;
+}
+
+Launched Launch(ProgramWriter& writer, int64_t stream) {
+  const auto compiled = ExecutableCache::Get().Find(writer.bytes());
+  c10::SmallVector<const BufferRef*, 8> arrays;
+  for (const ProgramWriter::Input& input : writer.inputs()) arrays.push_back(&input.buffer);
+  // Held by its storage and by the writer: any further holder still wants the old contents.
+  Launched launched = Run(compiled, writer.device(), stream,
+                          {arrays, 2, writer.ints(), writer.doubles(), !writer.has_random()});
+  for (size_t i = 0; i < launched.outputs.size(); ++i) {
+    const int written = compiled->program.outputs[i].written_input;
+    if (written >= 0) writer.inputs()[written].storage->Store(launched.outputs[i]);
+  }
+  return launched;
+}
+
+Launched Submit(ProgramWriter& writer, int64_t stream) {
+  Recording* recording = Recording::Current();
+  return recording == nullptr ? Launch(writer, stream) : recording->Add(writer);
 }
 
 }  // namespace torch_tpu::exec

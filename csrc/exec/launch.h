@@ -8,14 +8,30 @@
 namespace torch_tpu::exec {
 
 struct Launched {
-  std::shared_ptr<const CompiledProgram> compiled;
-  c10::SmallVector<BufferRef, 4> outputs;  // by the executable's output position
+  std::shared_ptr<const LoweredProgram> program;
+  c10::SmallVector<BufferRef, 4> outputs;  // by the program's output position, check flags left out
 };
+
+// Runs `compiled` on arrays by input position (null: no parameter) and the operand packs,
+// asynchronously, as work of `stream`. An input that an output replaces is donated unless more than
+// `holders` hold its buffer. Throws before anything changed when the device has no room.
+struct LaunchInputs {
+  c10::ArrayRef<const BufferRef*> arrays;
+  int holders;
+  c10::ArrayRef<int64_t> ints;
+  c10::ArrayRef<double> doubles;
+  bool keep_ints;  // the same ints are likely to come again
+};
+Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device, int64_t stream,
+             const LaunchInputs& inputs);
 
 // Finds or compiles the program and launches it on the writer's device, asynchronously, as work of
 // `stream`. Inputs that the program overwrites are donated unless somebody else holds their buffer;
 // their storages get the new ones. Throws before anything changed when the device has no room.
 Launched Launch(ProgramWriter& writer, int64_t stream);
+
+// Launches the call, or adds it to the thread's recording where there is one.
+Launched Submit(ProgramWriter& writer, int64_t stream);
 
 // Blocking mode: every launch waits and raises its own errors.
 void SetBlocking(bool blocking);

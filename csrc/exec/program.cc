@@ -45,11 +45,11 @@ void ProgramWriter::String(std::string_view text) {
   PutList(Tag::kString, c10::ArrayRef<char>(text.data(), text.size()));
 }
 
-void ProgramWriter::Random(uint64_t seed, uint64_t offset) {
+void ProgramWriter::Random(uint64_t seed, uint64_t offset, uint64_t count) {
   Put(Tag::kRandom);
+  randoms_.push_back({static_cast<int>(ints_.size()), count});
   ints_.push_back(static_cast<int64_t>(seed));
   ints_.push_back(static_cast<int64_t>(offset));
-  has_random_ = true;
 }
 
 void ProgramWriter::View(const TensorView& view) {
@@ -94,7 +94,9 @@ void ProgramWriter::View(const TensorView& view) {
   const bool slices = plan.slices && plan.Fits(view.offset);
   PutList(slices ? Tag::kSliced : Tag::kGathered, view.sizes);
   PutList(Tag::kInts, view.strides);
-  if (!slices || plan.dynamic) ints_.push_back(view.offset);
+  if (slices && !plan.dynamic) return;
+  view_offsets_.push_back({static_cast<int>(ints_.size()), static_cast<int>(slot)});
+  ints_.push_back(view.offset);
 }
 
 }  // namespace torch_tpu::exec

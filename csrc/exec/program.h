@@ -17,6 +17,7 @@
 namespace torch_tpu::exec {
 
 enum class Tag : uint8_t {
+  kSequence,  // several calls, see sequence.h
   kEnd,
   kCall,
   kNone,
@@ -76,10 +77,15 @@ class ProgramWriter {
     View(view);
   }
   void Tensors(size_t count) { Put(Tag::kTensors, static_cast<uint32_t>(count)); }  // then each
-  // A 0-d host value as a tensor argument: a run-time operand.
-  void Operand(DType dtype, const c10::Scalar& value, bool wrapped_number) {
+  // A 0-d host value as a tensor argument: a run-time operand. `input`: the number of the recorded
+  // graph's input that it is, or -1.
+  void Operand(DType dtype, const c10::Scalar& value, bool wrapped_number, int input = -1) {
     Put(wrapped_number ? Tag::kWrappedTensor : Tag::kTensor);
     Put(Tag::kOperand, dtype);
+    if (input >= 0) {
+      const size_t position = IsFloat(dtype) || IsComplex(dtype) ? doubles_.size() : ints_.size();
+      host_operands_.push_back({static_cast<int>(position), input, dtype});
+    }
     PushNumber(value);
   }
   void Int(int64_t value) { Put(Tag::kInt, value); }
@@ -91,7 +97,8 @@ class ProgramWriter {
   void Numbers(size_t count) { Put(Tag::kNumbers, static_cast<uint32_t>(count)); }  // then each
   void Dtype(DType dtype) { Put(Tag::kDtype, dtype); }
   void String(std::string_view text);
-  void Random(uint64_t seed, uint64_t offset);
+  // `count`: 32-bit numbers that the call may draw.
+  void Random(uint64_t seed, uint64_t offset, uint64_t count);
   void DefaultDtype(DType dtype) { Put(Tag::kDefaultDtype, dtype); }
   // Of the products of this call; kHighest where it is not called.
   void Precision(hlo::Precision precision) { Put(Tag::kPrecision, precision); }
@@ -120,7 +127,25 @@ class ProgramWriter {
   c10::SmallVectorImpl<Input>& inputs() { return inputs_; }
   const std::vector<int64_t>& ints() const { return ints_; }
   const std::vector<double>& doubles() const { return doubles_; }
-  bool has_random() const { return has_random_; }
+  bool has_random() const { return !randoms_.empty(); }
+
+  // Where in ints() the offset of a view over inputs()[input] stands.
+  struct ViewOffset {
+    int position, input;
+  };
+  c10::ArrayRef<ViewOffset> view_offsets() const { return view_offsets_; }
+  // Where in ints() seed and offset of a random call stand.
+  struct RandomCall {
+    int position;
+    uint64_t count;
+  };
+  c10::ArrayRef<RandomCall> randoms() const { return randoms_; }
+  // Where in ints() or doubles(), as its dtype says, the value of a graph's host input stands.
+  struct HostOperand {
+    int position, input;
+    DType dtype;
+  };
+  c10::ArrayRef<HostOperand> host_operands() const { return host_operands_; }
 
  private:
   void View(const TensorView& view);
@@ -147,7 +172,9 @@ class ProgramWriter {
   c10::SmallVector<Input, 4> inputs_;
   std::vector<int64_t> ints_;
   std::vector<double> doubles_;
-  bool has_random_ = false;
+  c10::SmallVector<ViewOffset, 2> view_offsets_;
+  c10::SmallVector<RandomCall, 1> randoms_;
+  c10::SmallVector<HostOperand, 1> host_operands_;
 };
 
 // What a program returns for one result of its call, and where it goes.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/settings.h"
+#include "exec/recording.h"
 #include "exec/stats.h"
 #include "pjrt/error.h"
 #include "pjrt/fork_guard.h"
@@ -39,13 +40,27 @@ DeviceBuffer::DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, cons
       type_(std::move(type)),
       device_(device),
       bytes_(BytesOf(type_)),
+      accounted_(bytes_),
+      producer_(producer) {}
+
+DeviceBuffer::DeviceBuffer(std::shared_ptr<Recording> recording, uint32_t id, hlo::Type type,
+                           int device, const char* producer)
+    : recording_(std::move(recording)),
+      recorded_id_(id),
+      type_(std::move(type)),
+      device_(device),
+      bytes_(BytesOf(type_)),
+      accounted_(0),
       producer_(producer) {}
 
 DeviceBuffer::~DeviceBuffer() {
+  if (!buffer_) return;
   if (Runtime* runtime = g_runtime.load(std::memory_order_acquire)) {
-    runtime->device(device_).memory.Free(bytes_);
+    runtime->device(device_).memory.Free(accounted_);
   }
 }
+
+void DeviceBuffer::RequireArray() const { recording_->RequireArray(*this); }
 
 WorkQueue& DeviceState::work(int64_t stream) {
   const std::lock_guard lock(mutex_);
@@ -97,7 +112,7 @@ void DeviceState::RaiseFailedChecks() {
     }
     for (size_t i = 0; i < n && failure.empty(); ++i) {
       if (flags[i]) continue;
-      failure = std::string(check.op) + ": " + (*check.messages)[i].text;
+      failure = (*check.messages)[i].text;
       index_error = (*check.messages)[i].index_error;
     }
   }

@@ -16,30 +16,46 @@
 
 namespace torch_tpu::exec {
 
+class Recording;
+
 // A device array with its accounting. Shared by storages, launches under way and pending checks.
+// One that a recorded call is to make has a type and no array yet.
 class DeviceBuffer {
  public:
   // `producer` names the op for errors that surface when the buffer is read; a string literal or a
   // name that lives as long as the process. The bytes must have been allocated with DeviceMemory.
   DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer);
+  // Value number `id` of `recording`.
+  DeviceBuffer(std::shared_ptr<Recording> recording, uint32_t id, hlo::Type type, int device,
+               const char* producer);
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  const pjrt::Buffer& buffer() const { return buffer_; }
-  PJRT_Buffer* raw() const { return buffer_.raw(); }
+  const pjrt::Buffer& buffer() const {
+    if (recording_ != nullptr) [[unlikely]]
+      RequireArray();
+    return *buffer_;
+  }
+  PJRT_Buffer* raw() const { return buffer().raw(); }
+  const std::shared_ptr<Recording>& recording() const { return recording_; }
+  uint32_t recorded_id() const { return recorded_id_; }
   const hlo::Type& type() const { return type_; }
   int device() const { return device_; }
   int64_t bytes() const { return bytes_; }
   const char* producer() const { return producer_; }
   // After a donation: the bytes are another buffer's now.
-  void GiveBytesAway() { bytes_ = 0; }
+  void GiveBytesAway() { accounted_ = 0; }
 
  private:
-  pjrt::Buffer buffer_;
+  void RequireArray() const;
+
+  std::optional<pjrt::Buffer> buffer_;
+  std::shared_ptr<Recording> recording_;
+  uint32_t recorded_id_ = 0;
   hlo::Type type_;
   int device_;
-  int64_t bytes_;
+  int64_t bytes_, accounted_;
   const char* producer_;
 };
 using BufferRef = std::shared_ptr<DeviceBuffer>;
@@ -63,7 +79,8 @@ class BufferSlot {
 
 int64_t BytesOf(const hlo::Type& type);
 
-// What a program's run-time check says when it fails: an IndexError, or a RuntimeError.
+// What a program's run-time check says when it fails, its op first: an IndexError, or a
+// RuntimeError.
 struct CheckMessage {
   std::string text;
   bool index_error = true;
@@ -71,8 +88,7 @@ struct CheckMessage {
 
 // A check that was launched and not looked at yet.
 struct PendingCheck {
-  BufferRef flags;  // bool[n], true is fine
-  const char* op;
+  BufferRef flags;                            // bool[n], true is fine
   std::shared_ptr<const std::vector<CheckMessage>> messages;  // n of them
 };
 

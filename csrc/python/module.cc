@@ -5,6 +5,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.doc() = "What torch_tpu and torch.tpu call in C++.";
   m.attr("version") = TORCH_TPU_VERSION;
   torch_tpu::python::BindCache(m);
+  torch_tpu::python::BindCompile(m);
   torch_tpu::python::BindDevice(m);
   torch_tpu::python::BindEvent(m);
   torch_tpu::python::BindPrecision(m);

@@ -51,7 +51,7 @@ void Session() {
   writer.Call(Row("aten::rand"));
   writer.Ints({2});
   for (int i = 0; i < 4; ++i) writer.None();
-  writer.Random(1, 2);
+  writer.Random(1, 2, 4);
   writer.EndCall();
   Launch(writer, 0);
   const BufferRef copy = Runtime::Get().ToOtherDevice(x.buffer(), 1);

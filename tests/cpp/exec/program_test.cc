@@ -96,7 +96,7 @@ TEST_F(Key, EveryKindOfArgumentHasBytesOfItsOwn) {
   add([](ProgramWriter& w) { w.Number(c10::complex<double>(0, 1), false); });
   add([](ProgramWriter& w) { w.Operand(DType::Float, 1.0, false); });
   add([](ProgramWriter& w) { w.Operand(DType::Float, 1.0, true); });
-  add([](ProgramWriter& w) { w.Random(1, 2); });
+  add([](ProgramWriter& w) { w.Random(1, 2, 4); });
   add([](ProgramWriter& w) { w.Tensors(0); });
   add([](ProgramWriter& w) { w.Numbers(0); });
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -111,7 +111,7 @@ TEST_F(Key, NumbersAreCollectedInOrder) {
   writer.Number(true, false);
   writer.Operand(DType::ComplexFloat, c10::complex<double>(1, -2), false);
   writer.Number(c10::Scalar(UINT64_MAX), false);
-  writer.Random(7, 9);
+  writer.Random(7, 9, 4);
   EXPECT_EQ(writer.ints(), (std::vector<int64_t>{3, 1, -1, 7, 9}));
   EXPECT_EQ(writer.doubles(), (std::vector<double>{0.5, 1, -2}));
   EXPECT_TRUE(writer.has_random());

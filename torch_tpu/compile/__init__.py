@@ -1,0 +1,1 @@
+"""``torch.compile`` for tpu: the backend, what Dynamo is told, and how a graph is run."""
