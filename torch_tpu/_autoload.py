@@ -66,8 +66,8 @@ def load() -> bool:
 def _install_backend() -> None:
     import torch
 
-    # A backend that is named is found by its entry point (pyproject.toml). Where none is, PyTorch has
-    # no place to say which one a device prefers: torch.compile makes one of these.
+    # A backend that is named is found by its entry point (pyproject.toml). Where none is, PyTorch
+    # has no place to say which one a device prefers: torch.compile makes one of these.
     wrapper = torch._TorchCompileInductorWrapper
     make, inductor = wrapper.__init__, wrapper.__call__
     make_named = torch._TorchCompileWrapper.__init__

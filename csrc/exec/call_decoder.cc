@@ -13,7 +13,9 @@ using lowering::Arg;
 using lowering::NumberArg;
 using lowering::OpCall;
 
-CallDecoder::CallDecoder(std::string_view bytes, hlo::Builder& b) : ProgramReader(bytes), b_(b) { Scan(); }
+CallDecoder::CallDecoder(std::string_view bytes, hlo::Builder& b) : ProgramReader(bytes), b_(b) {
+  Scan();
+}
 
 void CallDecoder::CountOperand(DType dtype) {
   if (IsComplex(dtype) || IsFloat(dtype)) {

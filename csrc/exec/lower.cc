@@ -88,6 +88,16 @@ LoweredProgram LowerCall(std::string_view bytes, hlo::Target target) {
   return program;
 }
 
+// `value` such that its readers in other calls find it as the call alone would have left it. The
+// product with a 1 that no compiler sees is what a contraction takes instead; it rounds nothing.
+Value Guarded(Builder& b, Value value, Value one) {
+  if (b.MayContract(value)) {
+    value = b.OptimizationBarrier({value})[0];
+    value = value * b.Broadcast(b.Convert(one, value.dtype()), value.dims());
+  }
+  return b.MayContract(value) || b.MayFold(value) ? b.OptimizationBarrier({value})[0] : value;
+}
+
 LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
   const SequenceView sequence(bytes);
   Builder b("program", target);
@@ -111,7 +121,9 @@ LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
     }
   }
   OperandPacks packs;
-  DeclarePacks(b, ints, doubles, packs);
+  DeclarePacks(b, ints, doubles + sequence.guarded, packs);
+  Value one;
+  if (sequence.guarded) one = b.Reshape(b.Slice(packs.doubles, {doubles}, {doubles + 1}), {});
 
   LoweredProgram program;
   Values oks;
@@ -122,7 +134,9 @@ LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
       if (base.written_before) base.value = values[sequence.calls[i].bases[j]];
     }
     CallDecoder::Lowered lowered = calls[i].Lower(packs);
-    for (const Value& value : lowered.values) values.push_back(value);
+    for (const Value& value : lowered.values) {
+      values.push_back(sequence.guarded ? Guarded(b, value, one) : value);
+    }
     for (const Value& ok : lowered.oks) oks.push_back(ok);
     for (CheckMessage& message : lowered.check_messages) {
       program.check_messages.push_back(std::move(message));

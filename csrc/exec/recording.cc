@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/intern.h"
+#include "base/settings.h"
 #include "exec/executable_cache.h"
 #include "exec/sequence.h"
 
@@ -16,7 +17,8 @@ thread_local Recording* g_current = nullptr;
 // What single calls return, by their bytes: lowered, not compiled.
 std::shared_ptr<const LoweredProgram> TypesOf(std::string_view bytes) {
   static std::mutex mutex;
-  static auto& known = *new std::unordered_map<std::string, std::shared_ptr<const LoweredProgram>>();
+  static auto& known =
+      *new std::unordered_map<std::string, std::shared_ptr<const LoweredProgram>>();
   const std::string key(bytes);
   {
     const std::lock_guard lock(mutex);
@@ -141,7 +143,8 @@ Recording::Finished Recording::Finish(c10::ArrayRef<Output> outputs) const {
     const Value& value = values_[id];
     return value.computed ? static_cast<uint32_t>(externals_.size()) + value.index : value.index;
   };
-  SequenceWriter writer(externals_.size(), calls_.size(), outputs.size());
+  const bool guarded = !GetSettings().fast_math;
+  SequenceWriter writer(externals_.size(), calls_.size(), outputs.size(), guarded);
   for (const Call& call : calls_) {
     std::vector<uint32_t> bases;
     for (uint32_t base : call.bases) bases.push_back(number(base));
@@ -161,6 +164,7 @@ Recording::Finished Recording::Finish(c10::ArrayRef<Output> outputs) const {
   finished.key = writer.Take();
   finished.ints = ints_;
   finished.doubles = doubles_;
+  if (guarded) finished.doubles.push_back(1);
   finished.view_offsets = view_offsets_;
   finished.randoms = randoms_;
   finished.host_operands = host_operands_;

@@ -88,7 +88,7 @@ struct CheckMessage {
 
 // A check that was launched and not looked at yet.
 struct PendingCheck {
-  BufferRef flags;                            // bool[n], true is fine
+  BufferRef flags;                                            // bool[n], true is fine
   std::shared_ptr<const std::vector<CheckMessage>> messages;  // n of them
 };
 

@@ -10,11 +10,13 @@ void SequenceWriter::Put(uint32_t word) {
   bytes_.append(reinterpret_cast<const char*>(&word), sizeof(word));
 }
 
-SequenceWriter::SequenceWriter(size_t num_externals, size_t num_calls, size_t num_outputs) {
+SequenceWriter::SequenceWriter(size_t num_externals, size_t num_calls, size_t num_outputs,
+                               bool guarded) {
   bytes_.push_back(static_cast<char>(Tag::kSequence));
   Put(static_cast<uint32_t>(num_externals));
   Put(static_cast<uint32_t>(num_calls));
   Put(static_cast<uint32_t>(num_outputs));
+  Put(guarded);
 }
 
 void SequenceWriter::Call(std::string_view bytes, c10::ArrayRef<uint32_t> bases) {
@@ -41,6 +43,7 @@ SequenceView::SequenceView(std::string_view bytes) {
   num_externals = word();
   calls.resize(word());
   outputs.resize(word());
+  guarded = word() != 0;
   for (Call& call : calls) {
     const uint32_t size = word();
     call.bytes = bytes.substr(at, size);

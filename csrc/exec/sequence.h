@@ -18,7 +18,9 @@ class SequenceWriter {
  public:
   static constexpr uint32_t kUnwritten = UINT32_MAX;  // a base that holds nothing yet
 
-  SequenceWriter(size_t num_externals, size_t num_calls, size_t num_outputs);
+  // `guarded`: each call's values are what it gives by itself, bit for bit; the program then takes
+  // one more double, a 1.
+  SequenceWriter(size_t num_externals, size_t num_calls, size_t num_outputs, bool guarded);
   void Call(std::string_view bytes, c10::ArrayRef<uint32_t> bases);
   // `replaces`: the external whose memory this output may take over, or -1.
   void Output(uint32_t value, int replaces);
@@ -44,6 +46,7 @@ struct SequenceView {
     int replaces;
   };
   size_t num_externals = 0;
+  bool guarded = false;
   std::vector<Call> calls;
   std::vector<Output> outputs;
 };

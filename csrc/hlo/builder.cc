@@ -12,6 +12,7 @@ Builder::Builder(std::string module_name, Target target)
 
 Value Builder::NewValue(Type type) {
   types_.push_back(std::move(type));
+  traits_.push_back(0);
   return Value(this, static_cast<int>(types_.size()) - 1);
 }
 
@@ -94,12 +95,33 @@ std::string Builder::RegionText(c10::ArrayRef<Type> arguments, const Region& bod
   return text;
 }
 
+uint8_t Builder::TraitsOf(std::string_view op, ValueRef operands) const {
+  static const auto& folding = *new std::set<std::string_view>{
+      "cbrt",  "divide", "exponential", "exponential_minus_one", "log", "log_plus_one",
+      "power", "rsqrt",  "sqrt"};
+  static const auto& moving = *new std::set<std::string_view>{
+      "broadcast_in_dim", "concatenate", "dynamic_slice", "gather", "negate",   "pad",
+      "reshape",          "reverse",     "select",        "slice",  "transpose"};
+  if (folding.contains(op)) return kFolds;
+  if (op == "multiply") return kContracts;
+  uint8_t traits = 0;
+  if (moving.contains(op)) {
+    for (Value operand : operands) traits |= traits_[operand.id_];
+  }
+  return traits;
+}
+
 Values Builder::Emit(std::string_view op, ValueRef operands, c10::ArrayRef<Type> results,
                      std::string_view attributes, c10::ArrayRef<std::string> regions) {
   Values values;
   operations_.emplace(op);
   const std::string operand_names = Names(operands), operand_types = Types(operands);
   for (const Type& type : results) values.push_back(NewValue(type));
+  for (Value value : values) {
+    if (IsFloat(value.dtype()) || IsComplex(value.dtype())) {
+      traits_[value.id_] = TraitsOf(op, operands);
+    }
+  }
   auto out = std::back_inserter(body_);
   fmt::format_to(out, "{}{}{}\"{}{}\"({})", std::string(depth_ * 2, ' '), Names(values),
                  values.empty() ? "" : " = ",

@@ -92,6 +92,12 @@ class Builder {
 
   Target target() const { return target_; }
 
+  // Values that compilers change together with the operation that reads them, by the operation that
+  // made them (moves of data apart): the simplifier folds inverse pairs and turns divisions over,
+  // the code generator contracts a product and a sum into one rounding.
+  bool MayFold(Value x) const { return traits_[x.id_] & kFolds; }
+  bool MayContract(Value x) const { return traits_[x.id_] & kContracts; }
+
   // ---- the function itself
   // `attributes` is raw text such as `tf.aliasing_output = 0 : i32`.
   Value Parameter(const Type& type);
@@ -219,7 +225,9 @@ class Builder {
 
  private:
   friend class Value;
+  enum Trait : uint8_t { kFolds = 1, kContracts = 2 };
   Value NewValue(Type type);
+  uint8_t TraitsOf(std::string_view op, ValueRef operands) const;
   std::string RegionText(c10::ArrayRef<Type> arguments, const Region& body);
   Values Emit(std::string_view op, ValueRef operands, c10::ArrayRef<Type> results,
               std::string_view attributes = "", c10::ArrayRef<std::string> regions = {});
@@ -235,7 +243,8 @@ class Builder {
   int64_t least_product_rows_ = std::numeric_limits<int64_t>::max();
   bool flat_parameters_ = false;
   Precision precision_ = Precision::kHighest;
-  std::deque<Type> types_;  // by value id
+  std::deque<Type> types_;       // by value id
+  std::vector<uint8_t> traits_;  // by value id
   Values parameters_;
   std::vector<std::string> parameter_attributes_;
   Values results_;

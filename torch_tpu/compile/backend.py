@@ -1,4 +1,4 @@
-"""The backend ``tpu`` of ``torch.compile``, also chosen where none is named and an input is on tpu."""
+"""The backend ``tpu`` of ``torch.compile``, also chosen where none is named for tpu inputs."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ mode. Later calls are one launch from C++.
 from __future__ import annotations
 
 import itertools
-import logging
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,8 +18,8 @@ from torch.fx.passes.split_module import split_module
 
 from torch_tpu import _C
 
-log = logging.getLogger(__name__)
 _number = itertools.count()
+_told: set[str] = set()  # calls that graphs were cut at
 
 
 def compile_aten(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], *, kind: str):
@@ -76,11 +76,14 @@ class Graph:
             needs_value = self._compiled.abort()
             if not needs_value or interpreter.node is None:
                 raise
-            warnings.warn(
-                f"torch.compile: {self._name} is cut at {interpreter.node.target}, which runs by "
-                f"itself: it has no lowering for tpu, or its result's size depends on values",
-                stacklevel=3,
-            )
+            target = str(interpreter.node.target)
+            if target not in _told:
+                _told.add(target)
+                warnings.warn(
+                    f"torch.compile: a graph is cut at {target}, which runs by itself: it has no "
+                    "lowering for tpu, or needs values on the host",
+                    stacklevel=4,
+                )
             self._cut(interpreter.node)
             return False
         return True
@@ -90,6 +93,8 @@ class Graph:
         order = {node: i for i, node in enumerate(self._gm.graph.nodes)}
 
         def part_of(node: torch.fx.Node) -> int:
+            if node.target is operator.getitem and node.args[0] is at:
+                return 1
             return (order[node] > order[at]) + (order[node] >= order[at])
 
         self._parts = _parts(self._gm, part_of, {0, 2}, self._name)
@@ -104,11 +109,20 @@ class _Interpreter(torch.fx.Interpreter):
         self.node = n
         return super().run_node(n)
 
+    def call_function(self, target: Any, args: tuple, kwargs: dict) -> Any:
+        # The graph was traced with the CPU's strides, and a result of ours may be row-major
+        # instead. In a graph without aliases a copy serves as well as a view.
+        if target is torch.ops.aten.view.default:
+            return args[0].reshape(args[1])
+        return super().call_function(target, args, kwargs)
+
 
 def _parts(gm: torch.fx.GraphModule, part_of, compiled: set[int], name: str):
     """Cuts the graph into parts by number; those in ``compiled`` become graphs of their own."""
     split = split_module(gm, gm, part_of)
     for child, part in list(split.named_children()):
+        if not child.startswith("submod_"):
+            continue
         number = int(child.removeprefix("submod_"))
         if number in compiled:
             setattr(split, child, _Part(part, f"{name}, part {number}"))
