@@ -271,7 +271,7 @@ std::optional<std::vector<IValue>> CompiledGraph::Run(c10::ArrayRef<IValue> give
     return given[signature.first_args()[storage]].toTensor().storage_offset();
   };
 
-  exec::Launched launched{nullptr, {}};
+  exec::Launched launched{nullptr, {}, {}};
   if (trace->compiled != nullptr) {
     c10::SmallVector<const BufferRef*, 16> arrays;
     for (const auto& external : recorded.externals) {
@@ -321,6 +321,7 @@ std::optional<std::vector<IValue>> CompiledGraph::Run(c10::ArrayRef<IValue> give
     const at::Tensor& arg = given[signature.first_args()[storage]].toTensor();
     if (!arg.is_inference()) arg.unsafeGetTensorImpl()->bump_version();
   }
+  if (trace->compiled != nullptr) exec::Settle(launched, signature.device());
 
   c10::SmallVector<c10::Storage, 8> groups;
   for (int output : trace->groups) {

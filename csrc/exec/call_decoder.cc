@@ -286,7 +286,7 @@ Arg CallDecoder::ReadArg(Tag tag) {
 
 Values CallDecoder::LowerCall(Lowered& lowered) {
   const lowering::OpRow& row = lowering::Rows()[Get<uint16_t>()];
-  lowered.name = row.name;
+  if (lowered.name.empty()) lowered.name = row.name;
   b_.SetLocation(row.name);
   b_.SetPrecision(hlo::Precision::kHighest);
   std::vector<Arg> args;
@@ -322,15 +322,18 @@ Values CallDecoder::LowerCall(Lowered& lowered) {
 CallDecoder::Lowered CallDecoder::Lower(OperandPacks& packs) {
   packs_ = &packs;
   Lowered lowered;
-  TORCH_INTERNAL_ASSERT(Get<Tag>() == Tag::kCall);
-  const Values results = LowerCall(lowered);
-  lowered.results.resize(results.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    lowered.results[i].defined = results[i].defined();
-    if (results[i].defined()) lowered.results[i].type = results[i].type();
-  }
+  Values results;
   while (!AtEnd()) {
     const Tag tag = Get<Tag>();
+    if (tag == Tag::kCall) {
+      for (const Value& value : LowerCall(lowered)) {
+        results.push_back(value);
+        lowered.results.emplace_back();
+        lowered.results.back().defined = value.defined();
+        if (value.defined()) lowered.results.back().type = value.type();
+      }
+      continue;
+    }
     const size_t result = Get<uint16_t>();
     if (tag == Tag::kLayout) {
       const Dims permutation = GetTaggedDims();

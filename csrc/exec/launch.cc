@@ -124,7 +124,7 @@ Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device,
   give_back.release();
   GetStats().launches.fetch_add(1, std::memory_order_relaxed);
 
-  Launched launched{{compiled, &program}, {}};
+  Launched launched{{compiled, &program}, {}, {}};
   for (size_t i = 0; i < n; ++i) {
     const hlo::Type& type = program.outputs[i].type;
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
@@ -138,16 +138,21 @@ Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device,
     launched.outputs.pop_back();
   }
   if (IsBlocking()) {
-    try {
-      done.Await();
-    } catch (const pjrt::Error& error) {
-      pjrt::ThrowAsTorchError(error, program.name);
-    }
-    state.RaiseFailedChecks();
+    launched.done = std::move(done);
   } else {
     state.work(stream).Add(std::move(done));
   }
   return launched;
+}
+
+void Settle(const Launched& launched, int device) {
+  if (!IsBlocking()) return;
+  try {
+    launched.done.Await();
+  } catch (const pjrt::Error& error) {
+    pjrt::ThrowAsTorchError(error, launched.program->name);
+  }
+  Runtime::Get().device(device).RaiseFailedChecks();
 }
 
 Launched Launch(ProgramWriter& writer, int64_t stream) {
@@ -161,6 +166,7 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
     const int written = compiled->program.outputs[i].written_input;
     if (written >= 0) writer.inputs()[written].storage->Store(launched.outputs[i]);
   }
+  Settle(launched, writer.device());
   return launched;
 }
 

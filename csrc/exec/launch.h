@@ -10,6 +10,7 @@ namespace torch_tpu::exec {
 struct Launched {
   std::shared_ptr<const LoweredProgram> program;
   c10::SmallVector<BufferRef, 4> outputs;  // by the program's output position, check flags left out
+  pjrt::Event done;                        // in blocking mode: not waited for yet
 };
 
 // Runs `compiled` on arrays by input position (null: no parameter) and the operand packs,
@@ -22,8 +23,13 @@ struct LaunchInputs {
   c10::ArrayRef<double> doubles;
   bool keep_ints;  // the same ints are likely to come again
 };
+// The caller stores the outputs and then calls Settle.
 Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device, int64_t stream,
              const LaunchInputs& inputs);
+
+// Blocking mode: waits, and raises what went wrong. The outputs are stored by then: a failed check
+// costs no data.
+void Settle(const Launched& launched, int device);
 
 // Finds or compiles the program and launches it on the writer's device, asynchronously, as work of
 // `stream`. Inputs that the program overwrites are donated unless somebody else holds their buffer;

@@ -104,7 +104,7 @@ Launched Recording::Add(ProgramWriter& writer) {
   ints_.insert(ints_.end(), writer.ints().begin(), writer.ints().end());
   doubles_.insert(doubles_.end(), writer.doubles().begin(), writer.doubles().end());
 
-  Launched launched{types, {}};
+  Launched launched{types, {}, {}};
   const size_t outputs = program.outputs.size() - !program.check_messages.empty();
   for (size_t i = 0; i < outputs; ++i) {
     const int written = program.outputs[i].written_input;

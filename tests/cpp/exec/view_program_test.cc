@@ -170,7 +170,7 @@ class RandomProgram {
 
   void RunAndCompare() {
     const Launched launched = Launch(writer_, 0);
-    const auto& results = launched.compiled->program.results;
+    const auto& results = launched.program->results;
     for (const Expected& read : reads_) {
       const ResultInfo& info = results[read.result];
       ASSERT_EQ(info.type.dims, read.sizes) << trace_;
