@@ -242,3 +242,52 @@ def test_gradients_equal_those_of_the_cpu(make):
             assert parameter.grad is None, name
         else:
             assert_close(parameter.grad, wanted[name].grad)
+
+
+@pytest.mark.parametrize("make", DECODERS, ids=lambda make: make.__name__)
+def test_compiled_decoder_gives_the_logits_of_the_cpu(make):
+    torch._dynamo.reset()
+    model = seeded(make)
+    compiled = torch.compile(copy.deepcopy(model).to("tpu"))
+    ids = token_ids()
+    with torch.no_grad():
+        assert_close(compiled(input_ids=ids.to("tpu")).logits, model(input_ids=ids).logits)
+        programs = torch.tpu.stats()["programs"]
+        again = compiled(input_ids=ids.flip(0).to("tpu")).logits
+        assert torch.tpu.stats()["programs"] == programs
+        assert_close(again, model(input_ids=ids.flip(0)).logits)
+
+
+@pytest.mark.parametrize("make", [llama, qwen3_moe], ids=lambda make: make.__name__)
+def test_compiled_training_follows_the_cpu(make):
+    torch._dynamo.reset()
+    model = seeded(make).train()
+    on_tpu = copy.deepcopy(model).to("tpu")
+    compiled = torch.compile(on_tpu)
+    ids = token_ids()
+    losses = {}
+    for name, module, run in (("cpu", model, model), ("tpu", on_tpu, compiled)):
+        optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3)
+        losses[name] = []
+        for _ in range(20):
+            loss = run(input_ids=ids.to(module.device), labels=ids.to(module.device)).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses[name].append(loss.item())
+    assert losses["tpu"] == pytest.approx(losses["cpu"], rel=1e-3)
+
+
+def test_compiled_generation_with_a_static_cache():
+    torch._dynamo.reset()
+    model = seeded(llama)
+    on_tpu = copy.deepcopy(model).to("tpu")
+    ids = token_ids()
+    options = dict(max_new_tokens=8, do_sample=False, cache_implementation="static")
+    want = model.generate(input_ids=ids, disable_compile=True, **options)
+    on_tpu.forward = torch.compile(on_tpu.forward)
+    got = on_tpu.generate(input_ids=ids.to("tpu"), disable_compile=True, **options)
+    assert got.tolist() == want.tolist()
+    programs = torch.tpu.stats()["programs"]
+    on_tpu.generate(input_ids=ids.flip(0).to("tpu"), disable_compile=True, **options)
+    assert torch.tpu.stats()["programs"] == programs
