@@ -7,6 +7,7 @@ namespace torch_tpu::lowering {
 
 OpRows ActivationRows();
 OpRows AdaptivePoolingRows();
+OpRows AiryRows();
 OpRows AmpRows();
 OpRows ArithmeticRows();
 OpRows AttentionRows();
@@ -17,6 +18,7 @@ OpRows ClassLossRows();
 OpRows ComparisonRows();
 OpRows ComplexRows();
 OpRows ConvolutionRows();
+OpRows CtcRows();
 OpRows DataDependentRows();
 OpRows DistanceRows();
 OpRows DistributionGradRows();
@@ -44,6 +46,7 @@ OpRows MatrixExpRows();
 OpRows NormalizationRows();
 OpRows OptimizerRows();
 OpRows PaddingRows();
+OpRows PolynomialRows();
 OpRows PoolingRows();
 OpRows QrRows();
 OpRows RandomRows();
@@ -67,6 +70,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     // clang-format off
     ActivationRows,
     AdaptivePoolingRows,
+    AiryRows,
     AmpRows,
     ArithmeticRows,
     AttentionRows,
@@ -77,6 +81,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     ComparisonRows,
     ComplexRows,
     ConvolutionRows,
+    CtcRows,
     DataDependentRows,
     DistanceRows,
     DistributionGradRows,
@@ -104,6 +109,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     NormalizationRows,
     OptimizerRows,
     PaddingRows,
+    PolynomialRows,
     PoolingRows,
     QrRows,
     RandomRows,
