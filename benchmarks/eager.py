@@ -37,7 +37,7 @@ class Worker:
 
     def synchronize(self, device: str) -> None:
         if device != "cpu":
-            getattr(self.torch, device).synchronize()
+            self.torch.accelerator.synchronize()
 
     def add(self, device: str) -> Callable[[], object]:
         x, y = (self.torch.ones(8, 8).to(device) for _ in range(2))
