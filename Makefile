@@ -1,5 +1,6 @@
 # make demo    sets everything up, builds, runs the two examples
 # make test    sets everything up, builds, runs all tests (C++, lint, Python)
+# make test-ops  PyTorch's tables of ops, modules and optimizers, every sample; goes on where it was stopped
 # make build   builds the module into torch_tpu/ (after a change: seconds)
 # make bench   runs the benchmarks
 # make lint    checks layers and style;  make format  mends the style
@@ -19,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 INSTALL := $(BIN)/python -m pip install --no-build-isolation \
            --config-settings wheel.cmake=false --config-settings editable.mode=inplace
 
-.PHONY: build demo test bench lint format clean distclean
+.PHONY: build demo test test-ops bench lint format clean distclean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/build.done
@@ -35,6 +36,10 @@ test: $(VENV)/test.done
 	tools/cpp_test_packages.sh --install > /dev/null
 	$(MAKE) build
 	JOBS=$(JOBS) tools/test.sh $(PYTEST_ARGS)
+
+test-ops: $(VENV)/test.done build
+	$(BIN)/python tools/test_ops.py --jobs $(JOBS) --docs
+	$(BIN)/python tools/gen_docs.py
 
 bench: $(VENV)/test.done
 	tools/cpp_test_packages.sh --install > /dev/null

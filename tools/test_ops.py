@@ -5,8 +5,8 @@ tools/test_ops.py                       everything; goes on where it was stopped
 tools/test_ops.py --name 'add*'         some ops; --variant and --dtype narrow it further
 tools/test_ops.py --report              the results so far, nothing is run
 
-The exit status is 0 when every row passed or is in tests/ops/gaps.txt as it went. A whole run is
-written to docs/ops.json, from which tools/gen_docs.py makes docs/ops.md.
+The exit status is 0 when every row passed or is in tests/ops/gaps.txt as it went. With --docs the
+results go to docs/ops.json, from which tools/gen_docs.py makes docs/ops.md.
 """
 
 import json
@@ -61,6 +61,21 @@ def surprises(results: Results, door: str) -> list[str]:
     return lines
 
 
+def write_docs(results: Results, door: str) -> None:
+    """docs/ops.json: by door, row by row, outcomes with the dtypes that had them."""
+    path = ROOT / "docs" / "ops.json"
+    whole = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows: dict[str, dict[str, str]] = {}
+    for row, outcome in sorted(results.items()):
+        cell = rows.setdefault(f"{row.table}/{row.name}/{row.variant}", {})
+        cell[outcome.outcome] = f"{cell.get(outcome.outcome, '')} {row.dtype}".strip()
+    whole[door] = rows
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(cell)}" for name, cell in rows.items())
+    doors = {**{k: json.dumps(v) for k, v in whole.items()}, door: f"{{\n{lines}\n}}"}
+    text = ",\n".join(f"{json.dumps(name)}: {body}" for name, body in doors.items())
+    path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+
+
 def summary(results: Results) -> Table:
     table = Table("variant", *OUTCOMES, title=f"{len(results)} rows")
     counts: dict[str, Counter[str]] = {}
@@ -79,6 +94,8 @@ def main(
     samples: Annotated[int, typer.Option(help="at most so many samples a row; 0: all")] = 0,
     jobs: Annotated[int, typer.Option(help="processes")] = 2,
     fresh: Annotated[bool, typer.Option(help="forget earlier results of these rows")] = False,
+    failed: Annotated[bool, typer.Option(help="run those again that did not pass")] = False,
+    docs: Annotated[bool, typer.Option(help="write docs/ops.json")] = False,
     report: Annotated[bool, typer.Option(help="run nothing")] = False,
     folder: Annotated[Path, typer.Option(help="where results are kept")] = ROOT / "build" / "ops",
 ) -> None:
@@ -93,6 +110,9 @@ def main(
 
     rows = [row for row in entries() if chosen(row)]
     results = {row: results[row] for row in rows if row in results and not fresh}
+    if failed:
+        results = {row: o for row, o in results.items() if o.outcome == "pass"}
+        rows = [row for row in load(path) if row in entries() and chosen(row)]
     todo = [] if report else [row for row in rows if row not in results]
     start = time.monotonic()
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeRemainingColumn())
@@ -111,6 +131,13 @@ def main(
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print(summary(results))
+    if docs:
+        missing = len(entries()) - len(results)
+        if missing:
+            raise SystemExit(
+                f"test_ops: expected results of all rows for --docs, {missing} are missing"
+            )
+        write_docs(results, door)
     console.print(f"{len(todo)} rows in {time.monotonic() - start:.0f} s, {len(lines)} surprises")
     raise typer.Exit(bool(lines))
 

@@ -400,6 +400,9 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
       generator = args[i].toGenerator();
     }
   }
+  if (const int i = entry.row->flags.fitting_number; i >= 0) {
+    CheckFits(args[i].toScalar(), args[0].toTensor().scalar_type());
+  }
   if (entry.dtype_from_out) {
     writer.Dtype(args.back().toTensor().scalar_type());
     for (int i = 0; i < 3; ++i) writer.None();
@@ -455,15 +458,12 @@ void RunBoxed(const OpEntry& entry, torch::jit::Stack& stack) {
   const size_t total = launched.program->results.size();
   if (entry.variant == Variant::kOut) {
     std::vector<IValue> outs(args.end() - entry.num_outs, args.end());
-    const bool disjoint = entry.row->flags.disjoint;
+    const c10::ArrayRef<IValue> operands = args.slice(0, entry.args.size());
     size_t next = 0;
     for (const IValue& out : outs) {
       if (out.isTensor()) {
         const at::Tensor result = WrapResult(launched, next++);
-        if ((disjoint || entry.row->flags.elementwise) && result.defined() &&
-            result.sizes() == out.toTensor().sizes()) {
-          CheckOverlap(out.toTensor(), args.slice(0, entry.args.size()), disjoint);
-        }
+        if (result.defined()) CheckOut(*entry.row, out.toTensor(), result, operands);
         WriteOut(out.toTensor(), result);
       } else {
         for (const at::Tensor& tensor : out.toTensorVector()) {

@@ -126,6 +126,10 @@ at::Tensor ToOtherDevice(const at::Tensor& tensor, int device) {
 void CopyInto(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   if (dst.is_same(src)) return;
   TORCH_CHECK(dst.defined() && src.defined(), "copy_: expected defined tensors");
+  if (src._is_zerotensor()) {
+    dst.zero_();
+    return;
+  }
   if (src.sizes() != dst.sizes()) {
     // PyTorch's own message where the shapes do not fit.
     const at::Tensor expanded = src.expand(dst.sizes());

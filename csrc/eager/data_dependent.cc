@@ -37,6 +37,11 @@ Three Unique2(const at::Tensor& self, bool, bool return_inverse, bool return_cou
   return Unique(self, std::nullopt, false, return_inverse, return_counts);
 }
 
+std::tuple<at::Tensor, at::Tensor> UniqueOfAll(const at::Tensor& self, bool, bool return_inverse) {
+  auto [values, inverse, counts] = Unique(self, std::nullopt, false, return_inverse, false);
+  return {values, inverse};
+}
+
 Three UniqueDim(const at::Tensor& self, int64_t dim, bool, bool return_inverse,
                 bool return_counts) {
   return Unique(self, dim, false, return_inverse, return_counts);
@@ -91,13 +96,12 @@ at::Tensor RepeatInterleave(const at::Tensor& repeats, std::optional<int64_t> ou
       .Run()[0];
 }
 
-// The number of elements, as PyTorch counts them: integers exactly, everything else in double.
+// The number of elements, as PyTorch counts them: of int64 in integers, of all else in double.
 int64_t RangeSize(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                   DType dtype, bool inclusive) {
-  const bool integers = c10::isIntegralType(dtype, true) && start.isIntegral(false) &&
-                        end.isIntegral(false) && step.isIntegral(false);
+  const bool integers = dtype == DType::Long;
   const double first = start.toDouble(), last = end.toDouble(), stride = step.toDouble();
-  TORCH_CHECK(stride != 0, "step must be nonzero");
+  TORCH_CHECK_VALUE(integers ? step.toLong() != 0 : stride != 0, "step must be nonzero");
   TORCH_CHECK(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ",
               last);
   TORCH_CHECK((stride > 0 && last >= first) || (stride < 0 && last <= first),
@@ -142,6 +146,7 @@ at::Tensor& RangeOut(const at::Scalar& start, const at::Scalar& end, const at::S
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_unique", UniqueOfAll);
   m.impl("_unique2", Unique2);
   m.impl("unique_dim", UniqueDim);
   m.impl("unique_consecutive", UniqueConsecutive);

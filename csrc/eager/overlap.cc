@@ -1,5 +1,6 @@
 #include "eager/overlap.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/MemoryOverlap.h>
 
 namespace torch_tpu::eager {
@@ -25,6 +26,23 @@ void CheckOverlap(const at::Tensor& target, c10::ArrayRef<c10::IValue> args, boo
       for (const at::Tensor& tensor : arg.toTensorVector()) CheckAgainst(target, tensor, disjoint);
     }
   }
+}
+
+void CheckOut(const lowering::OpRow& row, const at::Tensor& out, const at::Tensor& result,
+              c10::ArrayRef<c10::IValue> args) {
+  TORCH_CHECK(!row.flags.exact_out || out.scalar_type() == result.scalar_type(),
+              "Expected out tensor to have dtype ", result.scalar_type(), ", but got ",
+              out.scalar_type(), " instead");
+  const bool resized = out.sizes() != result.sizes();
+  if (row.flags.disjoint || (row.flags.elementwise && !resized)) {
+    CheckOverlap(out, args, row.flags.disjoint);
+  }
+}
+
+void CheckFits(const c10::Scalar& number, c10::ScalarType dtype) {
+  if (c10::isBarebonesUnsignedType(dtype) || c10::isFloat8Type(dtype)) return;
+  AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(c10::kHalf, c10::kBFloat16, c10::kBool, dtype, "number",
+                                         [&] { (void)number.to<scalar_t>(); });
 }
 
 at::Tensor WithoutRepeats(const at::Tensor& tensor) {

@@ -4,6 +4,7 @@
 #include <ATen/InferSize.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -78,8 +79,25 @@ at::Tensor AsStrided(const at::Tensor& self, IntArrayRef size, IntArrayRef strid
 
 at::Tensor View(const at::Tensor& self, IntArrayRef size) { return at::native::view(self, size); }
 
+// Without storage: what reads it takes zeros instead (PyTorch's ZeroTensor key).
+at::Tensor EfficientZeroTensor(IntArrayRef size, std::optional<at::ScalarType> dtype,
+                               std::optional<at::Layout>, std::optional<at::Device> device,
+                               std::optional<bool>) {
+  at::native::ZeroTensorAllocator allocator(c10::Device(
+      c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(DeviceIndex(device))));
+  const auto keys =
+      c10::DispatchKeySet({c10::DispatchKey::PrivateUse1, c10::DispatchKey::ZeroTensor});
+  return at::detail::empty_generic(size, &allocator, keys, DtypeOf(dtype), std::nullopt);
+}
+
 at::Tensor ReshapeAlias(const at::Tensor& self, IntArrayRef size, IntArrayRef stride) {
   return AsStrided(self, size, stride, self.storage_offset());
+}
+
+at::Tensor ViewAsComplex(const at::Tensor& self) {
+  TORCH_CHECK_TYPE(self.scalar_type() != at::kHalf,
+                   "view_as_complex: expected a data type that XLA can hold, got complex32");
+  return at::native::view_as_complex(self);
 }
 
 at::Tensor Unfold(const at::Tensor& self, int64_t dim, int64_t size, int64_t step) {
@@ -129,10 +147,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("resize_", Resize);
   m.impl("as_strided", AsStrided);
   m.impl("view", View);
+  m.impl("_unsafe_view", View);
+  m.impl("_efficientzerotensor", EfficientZeroTensor);
   m.impl("_reshape_alias", ReshapeAlias);
   m.impl("unfold", Unfold);
   m.impl("view_as_real", at::native::view_as_real);
-  m.impl("view_as_complex", at::native::view_as_complex);
+  m.impl("view_as_complex", ViewAsComplex);
   m.impl("set_.source_Storage", SetWholeStorage);
   m.impl("set_.source_Storage_storage_offset", SetStorage);
   m.impl("set_.source_Tensor", SetTensor);

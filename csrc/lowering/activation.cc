@@ -170,6 +170,7 @@ Value ShrinkBackward(Builder& b, const OpCall& call) {
 
 // aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 Value Softshrink(Builder& b, const OpCall& call) {
+  RequireNumber(b, call, 1, NotNegative, NotNegativeValue, "expected lambd >= 0");
   return OnFloats(b, call, {0}, [&](Builder& b, const Values& v) {
     const Value x = v[0], lambda = Spread(b, call, 1, x);
     const Value inside = b.Select(IsNaN(b, x), x, Zero(b, x));

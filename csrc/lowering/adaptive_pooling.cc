@@ -283,8 +283,8 @@ Values FractionalMaxPool(Builder& b, const OpCall& call) {
   Dims window;
   int64_t d = 1;
   for (size_t i = 0; i < spatial; ++i, d += 2) {
-    // PyTorch's samples run from the last dimension; the last window touches the end.
-    const int64_t column = static_cast<int64_t>(spatial - 1 - i), n = y.dim(d);
+    // Samples of two dimensions run from the last one; the last window touches the end.
+    const int64_t column = static_cast<int64_t>(spatial == 2 ? 1 - i : i), n = y.dim(d);
     const Dims starts = {planes, out[i]};
     Value start;
     if (out[i] > 1) {

@@ -75,8 +75,8 @@ struct Signature {
   int running_mean, training, momentum, eps;
 };
 
-// Results: output, mean, invstd of the batch (or of the running statistics in evaluation), and the
-// new running statistics, undefined where they do not change.
+// Results: output, mean, invstd of the batch (empty in evaluation), and the new running statistics,
+// undefined where they do not change.
 Values BatchNorm(Builder& b, const OpCall& call, const Signature& at, bool training) {
   const Channels c = ChannelsOf(b, call, call.Tensor(0));
   const Value weight = PerChannel(b, call, 1, c, "weight");
@@ -91,7 +91,10 @@ Values BatchNorm(Builder& b, const OpCall& call, const Signature& at, bool train
               ": expected running_mean and running_var in evaluation mode, got None");
   const Statistics s = training ? OfBatch(b, c, eps) : OfRunning(b, running_mean, running_var, eps);
   Values out = {Normalize(b, c, s, weight, bias), s.mean, s.invstd, Value(), Value()};
-  if (!training) return out;
+  if (!training) {
+    out[1] = out[2] = b.Constant(c.input.dtype(), 0, {0});
+    return out;
+  }
   const auto update = [&](Value running, Value batch, int i) {
     if (!running.defined()) return Value();
     const Value m = b.Broadcast(call.Number(b, at.momentum, c.compute), batch.dims());

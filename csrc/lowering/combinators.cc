@@ -173,4 +173,20 @@ Value IsNaN(Builder& b, Value x) {
   return b.Ne(x, x);
 }
 
+bool Positive(double x) { return x > 0; }
+Value PositiveValue(Builder& b, Value x) { return b.Gt(x, b.ConstantLike(x, 0)); }
+bool NotNegative(double x) { return x >= 0; }
+Value NotNegativeValue(Builder& b, Value x) { return b.Ge(x, b.ConstantLike(x, 0)); }
+
+void RequireNumber(Builder& b, const OpCall& call, int arg, bool (*check)(double),
+                   Value (*ok)(Builder&, Value), const char* message) {
+  const NumberArg& number = call.RawNumber(arg);
+  if (number.constant) {
+    TORCH_CHECK(check(number.constant->toDouble()), call.name(), ": ", message, ", got ",
+                number.constant->toDouble());
+    return;
+  }
+  call.Require(ok(b, NumberValue(b, number, DType::Double)), message);
+}
+
 }  // namespace torch_tpu::lowering

@@ -134,4 +134,12 @@ Value Erf(Builder& b, Value x);
 // Splits of NaN for float types; false constant for others.
 Value IsNaN(Builder& b, Value x);
 
+// RuntimeError when `ok` is false: at once where the number is known, at run time otherwise.
+void RequireNumber(Builder& b, const OpCall& call, int arg, bool (*check)(double),
+                   Value (*ok)(Builder&, Value), const char* message);
+bool Positive(double x);
+Value PositiveValue(Builder& b, Value x);
+bool NotNegative(double x);
+Value NotNegativeValue(Builder& b, Value x);
+
 }  // namespace torch_tpu::lowering

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Promote kBool = Promote::kBool;
 const OpRow::Flags kElementwise = {.elementwise = true};
+const OpRow::Flags kBoolOut = {.elementwise = true, .exact_out = true};
 
 Value Eq(Builder& b, Value x, Value y) { return b.Eq(x, y); }
 Value Ne(Builder& b, Value x, Value y) { return b.Ne(x, y); }
@@ -66,6 +67,11 @@ Value MaskedFill(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0), mask = call.Tensor(1);
   TORCH_CHECK(IsBool(mask.dtype()), call.name(), ": expected mask to be a bool tensor, got ",
               DTypeName(mask.dtype()));
+  const Arg& given = call.arg(2);
+  TORCH_CHECK(given.kind != Arg::Kind::kTensor || !IsComplex(given.tensor.dtype()) ||
+                  IsComplex(self.dtype()),
+              call.name(), ": expected a real value for ", DTypeName(self.dtype()), ", got ",
+              DTypeName(given.tensor.dtype()));
   const Value value = Operand(b, call, 2, self.dtype());
   TORCH_CHECK(value.rank() == 0, call.name(), ": expected value to have 0 dimensions, got ",
               value.rank());
@@ -96,10 +102,10 @@ OpRows ComparisonRows() {
       {"aten::logical_not", LogicalNot, kElementwise},
       {"aten::isnan", Unary<IsNaN, kBool>, kElementwise},
       {"aten::isinf", Unary<IsInfinite, kBool>, kElementwise},
-      {"aten::isposinf", IsOneInfinity<false>, kElementwise},
-      {"aten::isneginf", IsOneInfinity<true>, kElementwise},
+      {"aten::isposinf", IsOneInfinity<false>, kBoolOut},
+      {"aten::isneginf", IsOneInfinity<true>, kBoolOut},
       {"aten::where.self", Where, kElementwise},
-      {"aten::masked_fill.Scalar", MaskedFill, kElementwise},
+      {"aten::masked_fill.Scalar", MaskedFill, {.elementwise = true, .fitting_number = 2}},
       {"aten::masked_fill.Tensor", MaskedFill, kElementwise},
   };
 }

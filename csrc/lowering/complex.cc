@@ -10,6 +10,7 @@ namespace torch_tpu::lowering {
 namespace {
 
 const OpRow::Flags kElementwise = {.elementwise = true};
+const OpRow::Flags kParts = {.elementwise = true, .exact_out = true};
 
 void CheckParts(const OpCall& call) {
   const DType first = call.Tensor(0).dtype(), second = call.Tensor(1).dtype();
@@ -22,6 +23,8 @@ void CheckParts(const OpCall& call) {
 Value FromParts(Builder& b, const OpCall& call) {
   CheckParts(call);
   const DType type = call.Tensor(0).dtype();
+  TORCH_CHECK_TYPE(type != DType::Half, call.name(),
+                   ": expected a data type that XLA can hold, got complex32");
   const Values v = Operands(b, call, {0, 1}, type, type);
   return b.Complex(v[0], v[1]);
 }
@@ -57,8 +60,8 @@ Value Conjugate(Builder& b, const OpCall& call) {
 
 OpRows ComplexRows() {
   return {
-      {"aten::complex", FromParts, kElementwise},
-      {"aten::polar", Polar, kElementwise},
+      {"aten::complex", FromParts, kParts},
+      {"aten::polar", Polar, kParts},
       {"aten::angle", Angle, kElementwise},
       {"aten::_conj_physical", Conjugate, kElementwise},
       {"aten::conj_physical", Conjugate, kElementwise},

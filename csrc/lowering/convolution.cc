@@ -102,9 +102,7 @@ void CheckTypes(const OpCall& call, Value x, Value w, Value bias) {
   TORCH_CHECK(!bias.defined() || bias.dtype() == x.dtype(), call.name(), ": Input type (",
               DTypeName(x.dtype()), ") and bias type (",
               bias.defined() ? DTypeName(bias.dtype()) : "", ") should be the same");
-  TORCH_CHECK_NOT_IMPLEMENTED(IsFloat(x.dtype()) || IsComplex(x.dtype()), call.name(),
-                              ": expected floating point or complex values, got ",
-                              DTypeName(x.dtype()));
+  CheckDtype(call.name(), x.dtype(), Accept::kNoBool);
 }
 
 Dims ForwardSpatial(const Dims& x, const Dims& w, const Geometry& g) {

@@ -110,6 +110,7 @@ Value Argmax(Builder& b, const OpCall& call) {
 Values AminMax(Builder& b, const OpCall& call) {
   CheckOrdered(call);
   const Value x = call.Tensor(0);
+  TORCH_CHECK(x.rank() <= 64, call.name(), ": expected at most 64 dimensions, got ", x.rank());
   const bool all = call.IsNone(1);
   const Dims dims = all ? Every(call) : x.rank() == 0 ? Dims() : Dims({call.Dim(1, x.rank())});
   if (!all && x.rank() == 0) call.Dim(1, 0);
@@ -122,11 +123,15 @@ Values AminMax(Builder& b, const OpCall& call) {
 
 OpRows ExtremumRows() {
   return {
-      {"aten::amax", Amax<true>},      {"aten::amin", Amax<false>},
-      {"aten::max", MaxAll<true>},     {"aten::min", MaxAll<false>},
-      {"aten::max.dim", MaxDim<true>}, {"aten::min.dim", MaxDim<false>},
-      {"aten::argmax", Argmax<true>},  {"aten::argmin", Argmax<false>},
-      {"aten::aminmax", AminMax},
+      {"aten::amax", Amax<true>},
+      {"aten::amin", Amax<false>},
+      {"aten::max", MaxAll<true>},
+      {"aten::min", MaxAll<false>},
+      {"aten::max.dim", MaxDim<true>},
+      {"aten::min.dim", MaxDim<false>},
+      {"aten::argmax", Argmax<true>},
+      {"aten::argmin", Argmax<false>},
+      {"aten::aminmax", AminMax, {.exact_out = true}},
   };
 }
 

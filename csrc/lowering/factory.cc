@@ -125,18 +125,19 @@ Value Arange(Builder& b, const OpCall& call) {
   return Range(b, dtype, call.Int(2), call.Number(b, 0, compute), call.Number(b, 1, compute));
 }
 
-// How many steps lie in [start, end), or with the end in it: exact for integers.
+// How many steps lie in [start, end), or with the end in it: of int64 in integers.
 int64_t RangeSize(const OpCall& call, const c10::Scalar& start, const c10::Scalar& end,
-                  const c10::Scalar& step, bool closed) {
+                  const c10::Scalar& step, DType dtype, bool closed) {
   const double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
-  TORCH_CHECK(by != 0, call.name(), ": expected a step other than 0, got 0");
+  TORCH_CHECK(dtype == DType::Long ? step.toLong() != 0 : by != 0, call.name(),
+              ": expected a step other than 0, got 0");
   TORCH_CHECK(std::isfinite(from) && std::isfinite(to), call.name(),
               ": expected finite bounds, got ", from, " and ", to);
   TORCH_CHECK((by > 0) == (to >= from) || from == to, call.name(),
               ": expected bounds that the step leads from one to the other, got ", from, ", ", to,
               " and step ", by);
   if (closed) return static_cast<int64_t>((to - from) / by) + 1;
-  if (start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true)) {
+  if (dtype == DType::Long) {
     const int64_t d = step.toLong(), span = end.toLong() - start.toLong();
     return (span + d - (d > 0 ? 1 : -1)) / d;
   }
@@ -156,8 +157,8 @@ Value StaticRange(Builder& b, const OpCall& call) {
   const bool whole = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
   const DType dtype = call.DtypeOr(numbers, whole && !closed ? DType::Long : call.default_dtype());
   const DType compute = RangeType(call, dtype);
-  return Range(b, dtype, RangeSize(call, start, end, step, closed), b.Constant(compute, start),
-               b.Constant(compute, step));
+  return Range(b, dtype, RangeSize(call, start, end, step, dtype, closed),
+               b.Constant(compute, start), b.Constant(compute, step));
 }
 
 // Both halves count from their own end, as PyTorch does.
@@ -251,7 +252,9 @@ OpRows FactoryRows() {
       {"aten::new_empty_strided", NewConstants<0, 3>, kGraphOnly},
       {"aten::empty_strided", EmptyStrided, kGraphOnly},
       {"aten::empty_permuted", EmptyStrided, kGraphOnly},
-      {"aten::fill.Scalar", FillScalar, kFill},
+      {"aten::fill.Scalar",
+       FillScalar,
+       {.elementwise = true, .fitting_number = 1, .one_value = true}},
       {"aten::fill.Tensor", FillTensor, kFill},
       {"aten::zero", Zero, kFill},
       {"aten::scalar_tensor", ScalarTensor},

@@ -106,6 +106,11 @@ constexpr auto kHuber = [](Builder& b, Value x, Value delta) {
   const Value size = b.Abs(x);
   return b.Select(b.Lt(size, delta), size * size * 0.5, delta * (size - delta * 0.5));
 };
+Value HuberLoss(Builder& b, const OpCall& call) {
+  RequireNumber(b, call, 3, Positive, PositiveValue, "expected delta > 0");
+  return DifferenceLoss<kHuber>(b, call);
+}
+
 // aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction,
 //     float delta) -> Tensor
 constexpr auto kHuberSlope = [](Builder& b, Value x, Value delta) {
@@ -184,7 +189,7 @@ OpRows LossRows() {
       {"aten::mse_loss_backward", DifferenceLossBackward<kSquareSlope>},
       {"aten::smooth_l1_loss", DifferenceLoss<kSmoothL1>},
       {"aten::smooth_l1_loss_backward", DifferenceLossBackward<kSmoothL1Slope>},
-      {"aten::huber_loss", DifferenceLoss<kHuber>},
+      {"aten::huber_loss", HuberLoss},
       {"aten::huber_loss_backward", DifferenceLossBackward<kHuberSlope>},
       {"aten::binary_cross_entropy", BinaryCrossEntropy},
       {"aten::binary_cross_entropy_backward", BinaryCrossEntropyBackward},

@@ -35,21 +35,13 @@ bool InUnit(double p) { return p >= 0 && p <= 1; }
 Value InUnitValue(Builder& b, Value p) {
   return b.And(b.Ge(p, b.ConstantLike(p, 0)), b.Le(p, b.ConstantLike(p, 1)));
 }
-bool Positive(double x) { return x > 0; }
-Value PositiveValue(Builder& b, Value x) { return b.Gt(x, b.ConstantLike(x, 0)); }
-bool NotNegative(double x) { return x >= 0; }
-Value NotNegativeValue(Builder& b, Value x) { return b.Ge(x, b.ConstantLike(x, 0)); }
-
 Value Spread(Builder& b, const OpCall& call, int i, Value like) {
   return b.Broadcast(call.Number(b, i, like.dtype()), like.dims());
 }
 
-// aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor
-Value Uniform(Builder& b, const OpCall& call) {
-  const Value self = call.Tensor(0);
-  const DType dtype = self.dtype();
-  RandomStream random(b, call);
-  const Value u = random.Uniform(Working(call, dtype), self.dims(), Digits(dtype));
+Value UniformPart(Builder& b, const OpCall& call, RandomStream& random, DType dtype,
+                  const Dims& dims) {
+  const Value u = random.Uniform(Working(call, dtype), dims, Digits(dtype));
   const NumberArg &from = call.RawNumber(1), &to = call.RawNumber(2);
   if (from.constant && to.constant) {
     TORCH_CHECK(from.constant->toDouble() <= to.constant->toDouble(), call.name(),
@@ -64,6 +56,16 @@ Value Uniform(Builder& b, const OpCall& call) {
   // Rounding can reach the bound, which is not in the range.
   const Value lowest = b.Convert(low, dtype);
   return b.Select(b.Ge(x, b.Convert(high, dtype)), lowest, x);
+}
+
+// aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor
+Value Uniform(Builder& b, const OpCall& call) {
+  const Value self = call.Tensor(0);
+  RandomStream random(b, call);
+  const DType part = IsComplex(self.dtype()) ? RealType(self.dtype()) : self.dtype();
+  const Value real = UniformPart(b, call, random, part, self.dims());
+  if (!IsComplex(self.dtype())) return real;
+  return b.Complex(real, UniformPart(b, call, random, part, self.dims()));
 }
 
 // mean + std * standard normal, of the dtype of the result. A complex number has two parts that
@@ -89,8 +91,9 @@ Value NormalFrom(Builder& b, const OpCall& call, Value mean, Value deviation, DT
 Value Normal(Builder& b, const OpCall& call) {
   const Value self = call.Tensor(0);
   RequireNumber(b, call, 2, NotNegative, NotNegativeValue, "expected std >= 0");
-  return NormalFrom(b, call, call.Number(b, 1, DType::Double), call.Number(b, 2, DType::Double),
-                    self.dtype(), self.dims());
+  Value mean = call.Number(b, 1, DType::Double);
+  if (IsComplex(self.dtype())) mean = b.Complex(mean, mean);  // of either part, as PyTorch does
+  return NormalFrom(b, call, mean, call.Number(b, 2, DType::Double), self.dtype(), self.dims());
 }
 
 void RequireDeviations(Builder& b, const OpCall& call, Value deviation) {
@@ -182,11 +185,11 @@ Values NativeDropout(Builder& b, const OpCall& call) {
 // aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
 Value NativeDropoutBackward(Builder& b, const OpCall& call) {
   const Value grad = call.Tensor(0);
-  const DType compute = AccumulateType(grad.dtype());
+  const DType type = call.FloatResultType({0}), compute = AccumulateType(type);
   const Value mask = b.Convert(call.Tensor(1), compute);
   TORCH_CHECK(mask.dims() == grad.dims(), call.name(), ": expected a mask of shape ",
               ToString(grad.dims()), ", got ", ToString(mask.dims()));
-  return b.Convert(b.Convert(grad, compute) * (mask * Spread(b, call, 2, mask)), grad.dtype());
+  return b.Convert(b.Convert(grad, compute) * (mask * Spread(b, call, 2, mask)), type);
 }
 
 // [from, from + range) as int64; range 0 stands for all 2^64 values.

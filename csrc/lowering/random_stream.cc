@@ -49,15 +49,4 @@ Value RandomStream::Exponential(DType type, IntArrayRef dims) {
   return -b_.Log1p(-OpenUniform(type, dims));
 }
 
-void RequireNumber(Builder& b, const OpCall& call, int arg, bool (*check)(double),
-                   Value (*ok)(Builder&, Value), const char* message) {
-  const NumberArg& number = call.RawNumber(arg);
-  if (number.constant) {
-    TORCH_CHECK(check(number.constant->toDouble()), call.name(), ": ", message, ", got ",
-                number.constant->toDouble());
-    return;
-  }
-  call.Require(ok(b, NumberValue(b, number, DType::Double)), message);
-}
-
 }  // namespace torch_tpu::lowering

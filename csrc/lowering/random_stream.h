@@ -29,8 +29,4 @@ class RandomStream {
   Value state_;  // ui64[2]
 };
 
-// RuntimeError when `ok` is false: at once where the number is known, at run time otherwise.
-void RequireNumber(Builder& b, const OpCall& call, int arg, bool (*check)(double),
-                   Value (*ok)(Builder&, Value), const char* message);
-
 }  // namespace torch_tpu::lowering

@@ -57,6 +57,20 @@ Value NanSum(Builder& b, const OpCall& call) {
   return ReduceOver(b, call, {.dim = 1, .keep_dim = 2, .dtype = 3}, "add", 0, /*skip_nan=*/true);
 }
 
+// aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+Value HashTensor(Builder& b, const OpCall& call) {
+  const Value self = call.Tensor(0);
+  CheckDtype(call.name(), self.dtype(), Accept::kReal);
+  TORCH_CHECK(call.Int(3) == 0, call.name(), ": expected mode 0, got ", call.Int(3));
+  const Value wide = b.Convert(self, IsFloat(self.dtype())           ? DType::Double
+                                     : self.dtype() == DType::UInt64 ? DType::UInt64
+                                                                     : DType::Long);
+  const Dims dims = call.ReduceDims(1, self.rank());
+  const Value bits = b.BitcastConvert(wide, DType::UInt64);
+  const Value hash = ReduceWith(b, "xor", bits, b.Constant(DType::UInt64, 0), dims);
+  return call.Bool(2) ? KeepDims(b, hash, self.dims(), dims) : hash;
+}
+
 // aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 Value ProductAll(Builder& b, const OpCall& call) {
   return ReduceOver(b, call, {.dtype = 1}, "multiply", 1);
@@ -266,6 +280,7 @@ OpRows ReductionRows() {
       {"aten::sum", SumAll},
       {"aten::sum.dim_IntList", SumDims},
       {"aten::nansum", NanSum},
+      {"aten::hash_tensor", HashTensor},
       {"aten::prod", ProductAll},
       {"aten::prod.dim_int", ProductDim},
       {"aten::trace", Trace},

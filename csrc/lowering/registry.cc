@@ -18,6 +18,7 @@ const OpRows& Rows() {
       for (OpRow& row : family()) {
         row.flags.products = products;
         row.flags.disjoint |= disjoint;
+        row.flags.exact_out |= disjoint;
         all.push_back(std::move(row));
       }
     }

@@ -33,6 +33,10 @@ struct OpRow {
     // A written tensor may share no memory with another operand; elsewhere it may be the operand.
     // Set for whole families by Rows().
     bool disjoint = false;
+    // out= takes a tensor of the result's dtype only.
+    bool exact_out = false;
+    // This number argument must be a value of the first tensor's dtype; -1: none.
+    int fitting_number = -1;
     // Writes one value everywhere: elements of the target may share memory.
     bool one_value = false;
     // Multiplies matrices or convolves: the precision of float32 products is part of its key. Set

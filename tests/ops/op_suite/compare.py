@@ -79,29 +79,29 @@ def differ(first: Any, second: Any) -> bool:
     """Do two runs of one call on the CPU differ: is it random?"""
     a, b = ([t for t in tree_flatten(x)[0] if isinstance(t, torch.Tensor)] for x in (first, second))
     return any(
-        x.shape != y.shape or not torch.equal(torch.nan_to_num(x), torch.nan_to_num(y))
+        x.shape != y.shape
+        or not torch.allclose(*(t.detach().to(torch.complex128) for t in (x, y)), 0, 0, True)
         for x, y in zip(a, b, strict=True)
     )
 
 
 def assert_same_distribution(ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
-    """Raises Wrong where mean or spread over many draws are six standard errors apart."""
-    means = []
+    """Raises Wrong where mean or spread of many draws differ; both of values bent into (-1, 1)."""
+    draws = []
     for draw in (ours, theirs):
         values: list[torch.Tensor] = []
         for _ in range(48):
             leaves = [t for t in tree_flatten(draw())[0] if isinstance(t, torch.Tensor)]
             flat = [t.abs() if t.is_complex() else t for t in leaves]
             values += [t.detach().double().flatten().cpu() for t in flat]
-        joined = torch.cat(values)
-        means.append(joined[joined.isfinite()])
-    a, b = means
-    if a.numel() < 2 or b.numel() < 2:
+        draws.append(torch.cat(values) if values else torch.empty(0))
+    if min(map(len, draws)) < 2:
         return
+    scale = draws[1].abs().nanmedian() + 1e-9
+    a, b = ((values / scale).nan_to_num().atan() for values in draws)
     spread = max(a.std().item(), b.std().item())
-    error = spread * (1 / a.numel() + 1 / b.numel()) ** 0.5
-    # Draws of one sample share its inputs: neither mean nor spread is that of independent numbers.
-    if abs(a.mean() - b.mean()) > 12 * error + 1e-6:
-        raise Wrong(f"mean {a.mean():.4g} of {a.numel()} draws, expected {b.mean():.4g}")
+    # Draws of one sample share its inputs, so they are not independent: twelve standard errors.
+    if abs(a.mean() - b.mean()) > 12 * spread * (1 / len(a) + 1 / len(b)) ** 0.5 + 1e-6:
+        raise Wrong(f"mean {a.mean():.4g} of {len(a)} bent draws, expected {b.mean():.4g}")
     if spread > 0 and not 0.5 < (a.std().item() + 1e-9) / (b.std().item() + 1e-9) < 2:
-        raise Wrong(f"spread {a.std():.4g} of {a.numel()} draws, expected {b.std():.4g}")
+        raise Wrong(f"spread {a.std():.4g} of {len(a)} bent draws, expected {b.std():.4g}")

@@ -42,8 +42,3 @@ def gaps() -> list[Gap]:
             raise ValueError(f"{TABLE.name}:{number}: expected six cells, got {line!r}")
         found.append(Gap(*cells))
     return found
-
-
-def gap_of(row: Row, door: str) -> Gap | None:
-    """The first line that covers the row."""
-    return next((gap for gap in gaps() if gap.covers(row, door)), None)

@@ -34,6 +34,8 @@ class Worker:
             "TORCH_TPU_QUIET": "1",
             "TORCH_TPU_FALLBACK": "silent",
             "OMP_NUM_THREADS": "1",
+            "TORCH_TPU_CACHE_DIR": str(self.log.parent / "cache"),
+            "TORCH_TPU_CACHE_BYTES": "0",
             "PYTHONPATH": f"{HERE.parent}:{os.environ.get('PYTHONPATH', '')}",
         }
         self.count = 0
