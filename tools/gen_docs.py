@@ -21,6 +21,7 @@ LOWERINGS = ROOT / "csrc" / "lowering"
 OPS_PAGE = ROOT / "docs" / "ops.md"
 RESULTS = ROOT / "docs" / "ops.json"
 GUIDE = ROOT / "docs" / "adding_an_op.md"
+FALLBACK = ROOT / "csrc" / "eager" / "fallback.cc"
 OP_ROW = re.compile(r'\{"aten::([^"]+)"')
 
 TEXT = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
@@ -82,6 +83,12 @@ SIZES = re.compile(r"(<!-- sizes: tools/gen_docs.py -->\n).*?(<!-- end of sizes 
 
 # By row ("op/add/forward"): the dtypes of each outcome.
 Rows = dict[str, dict[str, str]]
+HOST_HEADER = """
+## On the CPU by choice
+
+| op | reason |
+| --- | --- |
+"""
 
 
 class Setting(NamedTuple):
@@ -203,7 +210,10 @@ def ops_page() -> str:
     count = sum(map(len, families.values()))
     results = "\n".join(results_page()) + "\n" if RESULTS.exists() else ""
     header = f"{OPS_HEADER}\n{results}" + FAMILIES_HEADER.format(count=count)
-    return header + "\n".join(lines) + "\n"
+    host = "".join(
+        f"| `{op.removeprefix('aten::')}` | {reason} |\n" for op, reason in host_ops()
+    )
+    return header + "\n".join(lines) + "\n" + HOST_HEADER + host
 
 
 def function_sizes(text: str) -> dict[str, int]:
@@ -248,6 +258,13 @@ def guide() -> str:
     )
     table = "\n".join(lines)
     return SIZES.sub(rf"\g<1>{table}\n\g<2>", GUIDE.read_text(encoding="utf-8"))
+
+
+def host_ops() -> list[tuple[str, str]]:
+    """The table of fallbacks: name and reason."""
+    table = FALLBACK.read_text(encoding="utf-8").split("kHostOps[] = {", 1)[1].split("\n};", 1)[0]
+    pairs = re.findall(r"\{\s*" + TEXT + r",\s*" + TEXT + r"\}", table)
+    return [(literal(op), literal(reason)) for op, reason in pairs]
 
 
 def main() -> int:

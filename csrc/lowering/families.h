@@ -34,6 +34,7 @@ OpRows ForeachRows();
 OpRows GammaRows();
 OpRows GridSampleRows();
 OpRows GroupedMatmulRows();
+OpRows HistogramRows();
 OpRows IndexRows();
 OpRows InternalRows();
 OpRows InterpolationRows();
@@ -97,6 +98,7 @@ inline constexpr OpRows (*kFamilies[])() = {
     GammaRows,
     GridSampleRows,
     GroupedMatmulRows,
+    HistogramRows,
     IndexRows,
     InternalRows,
     InterpolationRows,

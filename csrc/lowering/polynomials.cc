@@ -1,7 +1,5 @@
 // Orthogonal polynomials by their recurrences, and by angles where those are more exact (the limits
 // are PyTorch's).
-#include <iterator>
-
 #include "lowering/combinators.h"
 #include "lowering/families.h"
 
@@ -154,61 +152,65 @@ Value Legendre(Builder& b, Value x, Value order) {
   return WithLowDegrees(b, n, value);
 }
 
+// A row of two operands, either of which may be a number.
+template <Value (*f)(Builder&, Value, Value)>
+constexpr OpRow::OneResult kRow = Binary<f, Promote::kFloat, Accept::kReal>;
+
+const OpRow::Flags kElementwise = {.elementwise = true};
+
 }  // namespace
 
 OpRows PolynomialRows() {
-  constexpr OpRow::OneResult kRows[] = {
-      Binary<Chebyshev<Kind::kT, false, 6>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kU, false, 8>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kV, false, 8>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kW, false, 8>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kT, true, 6>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kU, true, 6>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kV, true, 6>, Promote::kFloat, Accept::kReal>,
-      Binary<Chebyshev<Kind::kW, true, 4>, Promote::kFloat, Accept::kReal>,
-      Binary<Hermite<true>, Promote::kFloat, Accept::kReal>,
-      Binary<Hermite<false>, Promote::kFloat, Accept::kReal>,
-      Binary<Laguerre, Promote::kFloat, Accept::kReal>,
-      Binary<Legendre, Promote::kFloat, Accept::kReal>,
+  constexpr auto kChebyshevT = kRow<Chebyshev<Kind::kT, false, 6>>;
+  constexpr auto kChebyshevU = kRow<Chebyshev<Kind::kU, false, 8>>;
+  constexpr auto kChebyshevV = kRow<Chebyshev<Kind::kV, false, 8>>;
+  constexpr auto kChebyshevW = kRow<Chebyshev<Kind::kW, false, 8>>;
+  constexpr auto kShiftedChebyshevT = kRow<Chebyshev<Kind::kT, true, 6>>;
+  constexpr auto kShiftedChebyshevU = kRow<Chebyshev<Kind::kU, true, 6>>;
+  constexpr auto kShiftedChebyshevV = kRow<Chebyshev<Kind::kV, true, 6>>;
+  constexpr auto kShiftedChebyshevW = kRow<Chebyshev<Kind::kW, true, 4>>;
+  constexpr auto kHermiteH = kRow<Hermite<true>>;
+  constexpr auto kHermiteHe = kRow<Hermite<false>>;
+  constexpr auto kLaguerreL = kRow<Laguerre>;
+  constexpr auto kLegendreP = kRow<Legendre>;
+  return {
+      {"aten::special_chebyshev_polynomial_t", kChebyshevT, kElementwise},
+      {"aten::special_chebyshev_polynomial_t.x_scalar", kChebyshevT, kElementwise},
+      {"aten::special_chebyshev_polynomial_t.n_scalar", kChebyshevT, kElementwise},
+      {"aten::special_chebyshev_polynomial_u", kChebyshevU, kElementwise},
+      {"aten::special_chebyshev_polynomial_u.x_scalar", kChebyshevU, kElementwise},
+      {"aten::special_chebyshev_polynomial_u.n_scalar", kChebyshevU, kElementwise},
+      {"aten::special_chebyshev_polynomial_v", kChebyshevV, kElementwise},
+      {"aten::special_chebyshev_polynomial_v.x_scalar", kChebyshevV, kElementwise},
+      {"aten::special_chebyshev_polynomial_v.n_scalar", kChebyshevV, kElementwise},
+      {"aten::special_chebyshev_polynomial_w", kChebyshevW, kElementwise},
+      {"aten::special_chebyshev_polynomial_w.x_scalar", kChebyshevW, kElementwise},
+      {"aten::special_chebyshev_polynomial_w.n_scalar", kChebyshevW, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_t", kShiftedChebyshevT, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_t.x_scalar", kShiftedChebyshevT, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_t.n_scalar", kShiftedChebyshevT, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_u", kShiftedChebyshevU, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_u.x_scalar", kShiftedChebyshevU, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_u.n_scalar", kShiftedChebyshevU, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_v", kShiftedChebyshevV, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_v.x_scalar", kShiftedChebyshevV, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_v.n_scalar", kShiftedChebyshevV, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_w", kShiftedChebyshevW, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_w.x_scalar", kShiftedChebyshevW, kElementwise},
+      {"aten::special_shifted_chebyshev_polynomial_w.n_scalar", kShiftedChebyshevW, kElementwise},
+      {"aten::special_hermite_polynomial_h", kHermiteH, kElementwise},
+      {"aten::special_hermite_polynomial_h.x_scalar", kHermiteH, kElementwise},
+      {"aten::special_hermite_polynomial_h.n_scalar", kHermiteH, kElementwise},
+      {"aten::special_hermite_polynomial_he", kHermiteHe, kElementwise},
+      {"aten::special_hermite_polynomial_he.x_scalar", kHermiteHe, kElementwise},
+      {"aten::special_hermite_polynomial_he.n_scalar", kHermiteHe, kElementwise},
+      {"aten::special_laguerre_polynomial_l", kLaguerreL, kElementwise},
+      {"aten::special_laguerre_polynomial_l.x_scalar", kLaguerreL, kElementwise},
+      {"aten::special_laguerre_polynomial_l.n_scalar", kLaguerreL, kElementwise},
+      {"aten::special_legendre_polynomial_p", kLegendreP, kElementwise},
+      {"aten::special_legendre_polynomial_p.x_scalar", kLegendreP, kElementwise},
+      {"aten::special_legendre_polynomial_p.n_scalar", kLegendreP, kElementwise},
   };
-  // The op on two tensors, and with a number on either side.
-  constexpr const char* kNames[][3] = {
-      {"aten::special_chebyshev_polynomial_t", "aten::special_chebyshev_polynomial_t.x_scalar",
-       "aten::special_chebyshev_polynomial_t.n_scalar"},
-      {"aten::special_chebyshev_polynomial_u", "aten::special_chebyshev_polynomial_u.x_scalar",
-       "aten::special_chebyshev_polynomial_u.n_scalar"},
-      {"aten::special_chebyshev_polynomial_v", "aten::special_chebyshev_polynomial_v.x_scalar",
-       "aten::special_chebyshev_polynomial_v.n_scalar"},
-      {"aten::special_chebyshev_polynomial_w", "aten::special_chebyshev_polynomial_w.x_scalar",
-       "aten::special_chebyshev_polynomial_w.n_scalar"},
-      {"aten::special_shifted_chebyshev_polynomial_t",
-       "aten::special_shifted_chebyshev_polynomial_t.x_scalar",
-       "aten::special_shifted_chebyshev_polynomial_t.n_scalar"},
-      {"aten::special_shifted_chebyshev_polynomial_u",
-       "aten::special_shifted_chebyshev_polynomial_u.x_scalar",
-       "aten::special_shifted_chebyshev_polynomial_u.n_scalar"},
-      {"aten::special_shifted_chebyshev_polynomial_v",
-       "aten::special_shifted_chebyshev_polynomial_v.x_scalar",
-       "aten::special_shifted_chebyshev_polynomial_v.n_scalar"},
-      {"aten::special_shifted_chebyshev_polynomial_w",
-       "aten::special_shifted_chebyshev_polynomial_w.x_scalar",
-       "aten::special_shifted_chebyshev_polynomial_w.n_scalar"},
-      {"aten::special_hermite_polynomial_h", "aten::special_hermite_polynomial_h.x_scalar",
-       "aten::special_hermite_polynomial_h.n_scalar"},
-      {"aten::special_hermite_polynomial_he", "aten::special_hermite_polynomial_he.x_scalar",
-       "aten::special_hermite_polynomial_he.n_scalar"},
-      {"aten::special_laguerre_polynomial_l", "aten::special_laguerre_polynomial_l.x_scalar",
-       "aten::special_laguerre_polynomial_l.n_scalar"},
-      {"aten::special_legendre_polynomial_p", "aten::special_legendre_polynomial_p.x_scalar",
-       "aten::special_legendre_polynomial_p.n_scalar"},
-  };
-  OpRows rows;
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    for (const char* name : kNames[i]) {
-      rows.emplace_back(name, kRows[i], OpRow::Flags{.elementwise = true});
-    }
-  }
-  return rows;
 }
 
 }  // namespace torch_tpu::lowering
