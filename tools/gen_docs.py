@@ -210,9 +210,7 @@ def ops_page() -> str:
     count = sum(map(len, families.values()))
     results = "\n".join(results_page()) + "\n" if RESULTS.exists() else ""
     header = f"{OPS_HEADER}\n{results}" + FAMILIES_HEADER.format(count=count)
-    host = "".join(
-        f"| `{op.removeprefix('aten::')}` | {reason} |\n" for op, reason in host_ops()
-    )
+    host = "".join(f"| `{op.removeprefix('aten::')}` | {reason} |\n" for op, reason in host_ops())
     return header + "\n".join(lines) + "\n" + HOST_HEADER + host
 
 

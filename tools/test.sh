@@ -19,6 +19,6 @@ echo "== Python tests"
 if [[ ${#failed[@]} -gt 0 ]]; then
   printf 'note: failed before the Python tests (see above): %s\n' "${failed[@]}"
 fi
-python -m pytest -n "${JOBS:-2}" "$@" || failed+=("Python tests")
+python -m pytest -n "${JOBS:-2}" -m "not slow" "$@" || failed+=("Python tests")
 
 [[ ${#failed[@]} -eq 0 ]]
