@@ -234,7 +234,7 @@ def test_lstsq(shape, dtype):
     if a.numel():
         check(lambda *t: torch.linalg.lstsq(*t), a, b[..., 0], scale=100)
         a[..., -1] = a[..., 0]
-        # By gelsd on the CPU: its gelsy starts from column marks that nobody set and is wrong at times.
+        # By gelsd: the CPU's gelsy starts from column marks that nobody set, and is wrong at times.
         expected = torch.linalg.lstsq(a, b, rcond=1e-3, driver="gelsd")
         for driver in ("gelsy", "gelsd"):
             actual = torch.linalg.lstsq(a.to("tpu"), b.to("tpu"), rcond=1e-3, driver=driver)
