@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
+from torch_tpu._autoload import NAME
 from torch_tpu.compile import dynamo
 from torch_tpu.compile import graph as graphs
 
 dynamo.install()
 
-NAME = "tpu"
 # Named by `options={...}`: what each takes.
 OPTIONS: dict[str, type] = {}
 

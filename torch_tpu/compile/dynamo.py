@@ -6,6 +6,8 @@ import functools
 
 import torch
 
+from torch_tpu._autoload import NAME
+
 
 @functools.cache
 def install() -> None:
@@ -20,7 +22,7 @@ def _let_grouped_mm_take_any_float() -> None:
 
     @register_op_impl(torch.ops.aten._grouped_mm.default)
     def grouped_mm(fake_mode, func, mat_a, mat_b, offs=None, bias=None, out_dtype=None):
-        if mat_a.device.type != "tpu":
+        if mat_a.device.type != NAME:
             return NotImplemented
         rows, columns = mat_a.shape[-2], mat_b.shape[-1]
         batch = mat_a.shape[:-2]
@@ -44,7 +46,7 @@ def _keep_step_counts_on_the_device() -> None:
         for group in self.value.param_groups:
             parameters = group["params"]
             if "capturable" in group and all(
-                p.device.type == "tpu" and p not in self.value.state for p in parameters
+                p.device.type == NAME and p not in self.value.state for p in parameters
             ):
                 group["capturable"] = True
         return known(self, tx)
