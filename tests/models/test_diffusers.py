@@ -25,6 +25,16 @@ def run(pipe: Any, **options: Any) -> Any:
     return pipe(num_inference_steps=STEPS, generator=generator, output_type="pt", **options)
 
 
+def pipeline(kind: type, transformer: Any, vae: Any, **others: Any) -> Any:
+    """A pipeline without text encoder: its prompts come embedded."""
+    parts = dict(
+        scheduler=hf.FlowMatchEulerDiscreteScheduler(),
+        text_encoder=None,
+        tokenizer=None,
+    )
+    return kind(transformer=transformer.eval(), vae=vae.eval(), **{**parts, **others})
+
+
 def qwen_image() -> tuple[Any, dict[str, Any]]:
     transformer = hf.QwenImageTransformer2DModel(
         patch_size=2,
@@ -46,13 +56,7 @@ def qwen_image() -> tuple[Any, dict[str, Any]]:
         latents_mean=[0.0] * 4,
         latents_std=[1.0] * 4,
     )
-    pipe = hf.QwenImagePipeline(
-        scheduler=hf.FlowMatchEulerDiscreteScheduler(),
-        vae=vae.eval(),
-        text_encoder=None,
-        tokenizer=None,
-        transformer=transformer.eval(),
-    )
+    pipe = pipeline(hf.QwenImagePipeline, transformer, vae)
     return pipe, dict(
         prompt_embeds=torch.randn(1, 8, 16),
         prompt_embeds_mask=torch.ones(1, 8, dtype=torch.long),
@@ -87,15 +91,7 @@ def flux() -> tuple[Any, dict[str, Any]]:
         shift_factor=0.0609,
         scaling_factor=1.5035,
     )
-    pipe = hf.FluxPipeline(
-        scheduler=hf.FlowMatchEulerDiscreteScheduler(),
-        vae=vae.eval(),
-        text_encoder=None,
-        tokenizer=None,
-        text_encoder_2=None,
-        tokenizer_2=None,
-        transformer=transformer.eval(),
-    )
+    pipe = pipeline(hf.FluxPipeline, transformer, vae, text_encoder_2=None, tokenizer_2=None)
     return pipe, dict(
         prompt_embeds=torch.randn(1, 16, 32),
         pooled_prompt_embeds=torch.randn(1, 32),
@@ -129,13 +125,7 @@ def flux2() -> tuple[Any, dict[str, Any]]:
         use_quant_conv=False,
         use_post_quant_conv=False,
     )
-    pipe = hf.Flux2Pipeline(
-        scheduler=hf.FlowMatchEulerDiscreteScheduler(),
-        vae=vae.eval(),
-        text_encoder=None,
-        tokenizer=None,
-        transformer=transformer.eval(),
-    )
+    pipe = pipeline(hf.Flux2Pipeline, transformer, vae)
     return pipe, dict(prompt_embeds=torch.randn(1, 8, 16), height=8, width=8)
 
 
@@ -161,12 +151,8 @@ def wan() -> tuple[Any, dict[str, Any]]:
         num_res_blocks=1,
         temperal_downsample=[False, True, True],
     )
-    pipe = hf.WanPipeline(
-        tokenizer=None,
-        text_encoder=None,
-        vae=vae.eval(),
-        scheduler=hf.FlowMatchEulerDiscreteScheduler(shift=7.0),
-        transformer=transformer.eval(),
+    pipe = pipeline(
+        hf.WanPipeline, transformer, vae, scheduler=hf.FlowMatchEulerDiscreteScheduler(shift=7.0)
     )
     return pipe, dict(
         prompt_embeds=torch.randn(1, 16, 32),
@@ -209,13 +195,7 @@ def ltx() -> tuple[Any, dict[str, Any]]:
         decoder_causal=False,
     )
     vae.use_framewise_encoding = vae.use_framewise_decoding = False
-    pipe = hf.LTXPipeline(
-        scheduler=hf.FlowMatchEulerDiscreteScheduler(),
-        vae=vae.eval(),
-        text_encoder=None,
-        tokenizer=None,
-        transformer=transformer.eval(),
-    )
+    pipe = pipeline(hf.LTXPipeline, transformer, vae)
     return pipe, dict(
         prompt_embeds=torch.randn(1, 16, 32),
         prompt_attention_mask=torch.ones(1, 16),
@@ -316,14 +296,12 @@ def ltx2() -> tuple[Any, dict[str, Any]]:
         leaky_relu_negative_slope=0.1,
         output_sampling_rate=16000,
     )
-    pipe = hf.LTX2Pipeline(
-        scheduler=hf.FlowMatchEulerDiscreteScheduler(),
-        vae=vae.eval(),
+    pipe = pipeline(
+        hf.LTX2Pipeline,
+        transformer,
+        vae,
         audio_vae=audio_vae.eval(),
-        text_encoder=None,
-        tokenizer=None,
         connectors=connectors.eval(),
-        transformer=transformer.eval(),
         vocoder=vocoder.eval(),
     )
     return pipe, dict(
