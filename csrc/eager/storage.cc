@@ -18,7 +18,7 @@ class AddressSpace {
  public:
   void* Take(int64_t bytes, DeviceStorage* owner) {
     if (bytes == 0) return nullptr;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     void* address = Block(bytes);
     owner->next_ = first_;
     if (first_ != nullptr) first_->previous_ = owner;
@@ -28,7 +28,7 @@ class AddressSpace {
 
   void Give(DeviceStorage* owner) {
     if (owner->address() == nullptr) return;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     (owner->previous_ == nullptr ? first_ : owner->previous_->next_) = owner->next_;
     if (owner->next_ != nullptr) owner->next_->previous_ = owner->previous_;
     free_[Order(owner->bytes())].push_back(owner->address());
@@ -36,7 +36,7 @@ class AddressSpace {
 
   // The storage that the address lies in; nullptr where there is none. Looks at every storage.
   DeviceStorage* OwnerAround(const void* address) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     for (DeviceStorage* owner = first_; owner != nullptr; owner = owner->next_) {
       const auto* start = static_cast<const char*>(owner->address());
       if (address >= start && address < start + owner->bytes()) return owner;
@@ -68,7 +68,7 @@ class AddressSpace {
 
   // 32 TiB of the 128 there are; less where a limit or a sanitizer leaves less.
   void Reserve() {
-    constexpr uint64_t kMost = uint64_t{1} << 45, kLeast = uint64_t{1} << 36;
+    constexpr uint64_t kMost = uint64_t{1} << 45, kLeast = uint64_t{1} << 32;
     for (uint64_t bytes = kMost; bytes >= kLeast; bytes /= 2) {
       void* base =
           mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -81,7 +81,7 @@ class AddressSpace {
                 errno, ". Raise the limit on address space (ulimit -v)");
   }
 
-  std::mutex mutex_;
+  SpinLock lock_;
   char* base_ = nullptr;
   uint64_t reserved_ = 0, next_ = 0;
   std::array<std::vector<void*>, 64> free_;

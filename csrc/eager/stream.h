@@ -6,10 +6,12 @@
 
 #include <cstdint>
 
+#include "exec/work.h"
+
 namespace torch_tpu::eager {
 
 // New streams come from a pool of this many per device, as on CUDA; 0 is the default stream.
-inline constexpr int64_t kStreamsInPool = 32;
+inline constexpr int64_t kStreamsInPool = exec::kNumStreams - 1;
 
 // Of the calling thread; 0 in a new thread. A few nanoseconds.
 int64_t CurrentStream(int device);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -54,6 +55,17 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 }  // namespace
+
+// What this thread used lately, found without a lock.
+struct ExecutableCache::Recent {
+  std::array<std::shared_ptr<Entry>, 256> slots;
+  std::shared_ptr<Entry>& Slot(uint64_t hash) { return slots[hash % slots.size()]; }
+
+  static Recent& OfThread() {
+    static thread_local Recent recent;
+    return recent;
+  }
+};
 
 ExecutableCache::ExecutableCache() : limit_(GetSettings().max_programs) {}
 
@@ -110,6 +122,12 @@ std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Ori
 
 std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key) {
   const uint64_t hash = HashBytes(key);
+  std::shared_ptr<Entry>& recent = Recent::OfThread().Slot(hash);
+  if (recent != nullptr && recent->hash == hash && recent->key == key && recent->is_kept) [[likely]] {
+    recent->last_use.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
+    return recent->compiled;
+  }
   std::string call_site;
   std::shared_ptr<Entry> entry;
   for (bool missed = false;; missed = true) {
@@ -122,13 +140,15 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
                       [&] { return entry->compiled != nullptr || entry->failure != nullptr; });
         if (entry->failure != nullptr) std::rethrow_exception(entry->failure);
       }
-      entry->last_use = ++clock_;
+      entry->last_use = clock_.load();
       GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
+      recent = entry;
       return entry->compiled;
     }
     if (missed) {
       entry = std::make_shared<Entry>();
       entry->key = std::string(key);
+      entry->hash = hash;
       entries_.emplace(hash, entry);
       break;
     }
@@ -165,19 +185,29 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
   return made;
 }
 
+template <typename Condition>
+void ExecutableCache::Drop(const Condition& condition) {
+  std::erase_if(entries_, [&](const auto& item) {
+    Entry& entry = *item.second;
+    if (entry.compiled == nullptr || !condition(entry)) return false;
+    entry.is_kept = false;
+    return true;
+  });
+  Recent::OfThread().slots.fill(nullptr);
+}
+
 void ExecutableCache::DropOldest() {
   // Several at once, so that looking for them costs little each.
   const size_t goal = limit_ - limit_ / 16;
-  std::vector<uint64_t> uses;
+  std::vector<std::pair<uint64_t, const Entry*>> uses;
   for (const auto& [hash, entry] : entries_) {
-    if (entry->compiled != nullptr) uses.push_back(entry->last_use);
+    if (entry->compiled != nullptr) uses.emplace_back(entry->last_use, entry.get());
   }
-  const size_t drop = std::min(uses.size(), entries_.size() - goal);
-  if (drop == 0) return;
-  std::nth_element(uses.begin(), uses.begin() + (drop - 1), uses.end());
-  const uint64_t newest_dropped = uses[drop - 1];
-  std::erase_if(entries_, [&](const auto& item) {
-    return item.second->compiled != nullptr && item.second->last_use <= newest_dropped;
+  const size_t count = std::min(uses.size(), entries_.size() - goal);
+  if (count == 0) return;
+  std::nth_element(uses.begin(), uses.begin() + (count - 1), uses.end());
+  Drop([last = uses[count - 1]](const Entry& entry) {
+    return std::pair<uint64_t, const Entry*>(entry.last_use, &entry) <= last;
   });
 }
 
@@ -188,7 +218,7 @@ size_t ExecutableCache::size() const {
 
 void ExecutableCache::Clear() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [](const auto& item) { return item.second->compiled != nullptr; });
+  Drop([](const Entry&) { return true; });
 }
 
 void ExecutableCache::SetLimit(size_t limit) {

@@ -1,6 +1,7 @@
 // Compiled programs by key, compiled once however many threads and processes ask.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -33,18 +34,23 @@ class ExecutableCache {
  private:
   struct Entry {
     std::string key;
-    uint64_t last_use = 0;
+    uint64_t hash;
+    std::atomic<uint64_t> last_use{0};  // in misses of the cache
+    std::atomic<bool> is_kept{true};
     std::shared_ptr<const CompiledProgram> compiled;
     std::exception_ptr failure;
   };
   ExecutableCache();
+  struct Recent;
   static std::unique_ptr<CompiledProgram> Make(std::string_view key, Origin& origin);
   void DropOldest();
+  template <typename Condition>
+  void Drop(const Condition& condition);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_multimap<uint64_t, std::shared_ptr<Entry>> entries_;
-  uint64_t clock_ = 0;
+  std::atomic<uint64_t> clock_{0};
   size_t limit_;
 };
 

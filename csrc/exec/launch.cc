@@ -67,7 +67,7 @@ bool IsBlocking() {
   return blocking == 1;
 }
 
-Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device, int64_t stream,
+Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_t stream,
              const LaunchInputs& inputs) {
   Runtime& runtime = Runtime::Get();
   const LoweredProgram& program = compiled->program;
@@ -124,17 +124,18 @@ Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device,
   give_back.release();
   GetStats().launches.fetch_add(1, std::memory_order_relaxed);
 
-  Launched launched{{compiled, &program}, {}, {}};
+  const char* producer = compiled->producer;
+  Launched launched{{std::move(compiled), &program}, {}, {}};
   for (size_t i = 0; i < n; ++i) {
     const hlo::Type& type = program.outputs[i].type;
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
         pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, type.dims), type, device,
-        compiled->producer));
+        producer));
     const int written = program.outputs[i].written_input;
     if (written >= 0 && donated[written]) (*inputs.arrays[written])->GiveBytesAway();
   }
   if (!program.check_messages.empty()) {
-    state.AddCheck({launched.outputs.back(), {compiled, &program.check_messages}});
+    state.AddCheck({launched.outputs.back(), {launched.program, &program.check_messages}});
     launched.outputs.pop_back();
   }
   if (IsBlocking()) {
@@ -156,14 +157,14 @@ void Settle(const Launched& launched, int device) {
 }
 
 Launched Launch(ProgramWriter& writer, int64_t stream) {
-  const auto compiled = ExecutableCache::Get().Find(writer.bytes());
+  auto compiled = ExecutableCache::Get().Find(writer.bytes());
   c10::SmallVector<const BufferRef*, 8> arrays;
   for (const ProgramWriter::Input& input : writer.inputs()) arrays.push_back(&input.buffer);
   // Held by its storage and by the writer: any further holder still wants the old contents.
-  Launched launched = Run(compiled, writer.device(), stream,
+  Launched launched = Run(std::move(compiled), writer.device(), stream,
                           {arrays, 2, writer.ints(), writer.doubles(), !writer.has_random()});
   for (size_t i = 0; i < launched.outputs.size(); ++i) {
-    const int written = compiled->program.outputs[i].written_input;
+    const int written = launched.program->outputs[i].written_input;
     if (written >= 0) writer.inputs()[written].storage->Store(launched.outputs[i]);
   }
   Settle(launched, writer.device());

@@ -24,7 +24,7 @@ struct LaunchInputs {
   bool keep_ints;  // the same ints are likely to come again
 };
 // The caller stores the outputs and then calls Settle.
-Launched Run(const std::shared_ptr<const CompiledProgram>& compiled, int device, int64_t stream,
+Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_t stream,
              const LaunchInputs& inputs);
 
 // Blocking mode: waits, and raises what went wrong. The outputs are stored by then: a failed check

@@ -125,8 +125,8 @@ class ProgramWriter {
     hlo::Type type;
   };
   c10::SmallVectorImpl<Input>& inputs() { return inputs_; }
-  const std::vector<int64_t>& ints() const { return ints_; }
-  const std::vector<double>& doubles() const { return doubles_; }
+  IntArrayRef ints() const { return ints_; }
+  c10::ArrayRef<double> doubles() const { return doubles_; }
   bool has_random() const { return !randoms_.empty(); }
 
   // Where in ints() the offset of a view over inputs()[input] stands.
@@ -170,8 +170,8 @@ class ProgramWriter {
   int device_;
   c10::SmallVector<char, 512> bytes_;
   c10::SmallVector<Input, 4> inputs_;
-  std::vector<int64_t> ints_;
-  std::vector<double> doubles_;
+  c10::SmallVector<int64_t, 8> ints_;
+  c10::SmallVector<double, 4> doubles_;
   c10::SmallVector<ViewOffset, 2> view_offsets_;
   c10::SmallVector<RandomCall, 1> randoms_;
   c10::SmallVector<HostOperand, 1> host_operands_;

@@ -62,20 +62,9 @@ DeviceBuffer::~DeviceBuffer() {
 
 void DeviceBuffer::RequireArray() const { recording_->RequireArray(*this); }
 
-WorkQueue& DeviceState::work(int64_t stream) {
-  const std::lock_guard lock(mutex_);
-  while (static_cast<int64_t>(queues_.size()) <= stream) queues_.emplace_back();
-  return queues_[stream];
-}
-
 void DeviceState::Synchronize() {
   ++GetStats().synchronizations;
-  size_t count;
-  {
-    const std::lock_guard lock(mutex_);
-    count = queues_.size();
-  }
-  for (size_t i = 0; i < count; ++i) work(static_cast<int64_t>(i)).Wait();
+  for (WorkQueue& queue : queues_) queue.Wait();
   RaiseFailedChecks();
 }
 

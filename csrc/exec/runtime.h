@@ -1,12 +1,14 @@
 // The one client of the process: which plugin runs, its devices and what each of them holds.
 #pragma once
 
-#include <deque>
+#include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "exec/memory.h"
 #include "exec/work.h"
 #include "hlo/type.h"
@@ -64,16 +66,16 @@ using BufferRef = std::shared_ptr<DeviceBuffer>;
 class BufferSlot {
  public:
   BufferRef Load() const {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     return buffer_;
   }
   void Store(BufferRef buffer) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     buffer_.swap(buffer);  // the old one dies after the lock is released
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable SpinLock lock_;
   BufferRef buffer_;
 };
 
@@ -98,7 +100,7 @@ class DeviceState {
   DeviceMemory memory;
 
   // One queue per stream id; 0 is the default stream.
-  WorkQueue& work(int64_t stream);
+  WorkQueue& work(int64_t stream) { return queues_[stream]; }
   // Waits for every stream, then raises the first failed check.
   void Synchronize();
   void AddCheck(PendingCheck check);
@@ -109,8 +111,8 @@ class DeviceState {
   void RaiseFailedChecks();
 
  private:
+  std::array<WorkQueue, kNumStreams> queues_;
   std::mutex mutex_;
-  std::deque<WorkQueue> queues_;  // stable addresses
   std::vector<PendingCheck> checks_;
 };
 

@@ -1,27 +1,29 @@
 #include "exec/work.h"
 
+#include <mutex>
+
 namespace torch_tpu::exec {
 
-void WorkQueue::Add(pjrt::Event event) { Add(std::make_shared<pjrt::Event>(std::move(event))); }
-
-void WorkQueue::Add(EventRef event) {
-  const std::lock_guard lock(mutex_);
-  events_.push_back(std::move(event));
-  if (events_.size() > 16) DropDone();
+void WorkQueue::Add(pjrt::Event event) {
+  const std::lock_guard lock(lock_);
+  launched_.push_back(std::move(event));
+  if (launched_.size() <= 16) return;
+  while (!launched_.empty() && launched_.front().IsReady()) launched_.pop_front();
 }
 
-void WorkQueue::DropDone() {
-  while (!events_.empty() && events_.front()->IsReady()) events_.pop_front();
+void WorkQueue::Add(EventRef event) {
+  const std::lock_guard lock(lock_);
+  shared_.push_back(std::move(event));
 }
 
 std::vector<EventRef> WorkQueue::Pending() {
-  const std::lock_guard lock(mutex_);
-  std::vector<EventRef> pending;
-  for (const EventRef& event : events_) {
-    if (!event->IsReady()) pending.push_back(event);
+  const std::lock_guard lock(lock_);
+  for (pjrt::Event& event : launched_) {
+    if (!event.IsReady()) shared_.push_back(std::make_shared<pjrt::Event>(std::move(event)));
   }
-  events_.assign(pending.begin(), pending.end());
-  return pending;
+  launched_.clear();
+  std::erase_if(shared_, [](const EventRef& event) { return event->IsReady(); });
+  return shared_;
 }
 
 bool WorkQueue::IsDone() { return Pending().empty(); }

@@ -2,17 +2,19 @@
 // to know what to wait for.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "pjrt/event.h"
 
 namespace torch_tpu::exec {
 
 using EventRef = std::shared_ptr<pjrt::Event>;
+
+// Streams of a device: the default one and those of PyTorch's pool.
+inline constexpr int kNumStreams = 33;
 
 class WorkQueue {
  public:
@@ -27,10 +29,9 @@ class WorkQueue {
   void Wait();
 
  private:
-  void DropDone();  // with mutex_ held
-
-  std::mutex mutex_;
-  std::deque<EventRef> events_;
+  SpinLock lock_;
+  std::deque<pjrt::Event> launched_;  // nobody else knows of these
+  std::vector<EventRef> shared_;
 };
 
 }  // namespace torch_tpu::exec
