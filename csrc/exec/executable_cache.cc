@@ -123,7 +123,8 @@ std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Ori
 std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key) {
   const uint64_t hash = HashBytes(key);
   std::shared_ptr<Entry>& recent = Recent::OfThread().Slot(hash);
-  if (recent != nullptr && recent->hash == hash && recent->key == key && recent->is_kept) [[likely]] {
+  if (recent != nullptr && recent->hash == hash && recent->key == key && recent->is_kept)
+      [[likely]] {
     recent->last_use.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
     return recent->compiled;
