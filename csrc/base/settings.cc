@@ -46,8 +46,13 @@ const std::vector<SettingRow>& SettingRows() {
        "Path of any other PJRT plugin library; takes precedence over TORCH_TPU_PLATFORM."},
       {"TORCH_TPU_NUM_DEVICES", "int", "0", "",
        "Number of devices the CPU plugin offers in one process; 0 means one."},
-      {"TORCH_TPU_EAGER_MODE", "string", "strict", "strict|blocking",
-       "strict launches each op at once, asynchronously; blocking also waits for each op."},
+      {"TORCH_TPU_EAGER_MODE", "string", "strict", "strict|blocking|fused",
+       "strict launches each op at once, asynchronously; blocking also waits for each op; fused "
+       "lets "
+       "ops queue up and launches them together when something is read."},
+      {"TORCH_TPU_FUSED_CALLS", "int", "256", "", "Fused mode: how many ops are queued at most."},
+      {"TORCH_TPU_FUSED_BYTES", "int", "1073741824", "",
+       "Fused mode: how many bytes the results of queued ops have at most."},
       {"TORCH_TPU_LAUNCH_BLOCKING", "bool", "0", "0|1",
        "1 is another way to say TORCH_TPU_EAGER_MODE=blocking."},
       {"TORCH_TPU_CHECK_INDICES", "bool", "1", "0|1",
@@ -97,6 +102,8 @@ const Settings& GetSettings() {
     s.plugin_path = Text("TORCH_TPU_PJRT_PLUGIN");
     s.num_devices = Int("TORCH_TPU_NUM_DEVICES");
     s.eager_mode = Bool("TORCH_TPU_LAUNCH_BLOCKING") ? "blocking" : Text("TORCH_TPU_EAGER_MODE");
+    s.fused_calls = Int("TORCH_TPU_FUSED_CALLS");
+    s.fused_bytes = Int("TORCH_TPU_FUSED_BYTES");
     s.check_indices = Bool("TORCH_TPU_CHECK_INDICES");
     s.fallback = Text("TORCH_TPU_FALLBACK");
     s.memory_limit = Int("TORCH_TPU_MEMORY_LIMIT");

@@ -13,6 +13,8 @@ struct Settings {
   std::string plugin_path;       // TORCH_TPU_PJRT_PLUGIN
   int64_t num_devices;           // TORCH_TPU_NUM_DEVICES
   std::string eager_mode;        // TORCH_TPU_EAGER_MODE, TORCH_TPU_LAUNCH_BLOCKING
+  int64_t fused_calls;           // TORCH_TPU_FUSED_CALLS
+  int64_t fused_bytes;           // TORCH_TPU_FUSED_BYTES
   bool check_indices;            // TORCH_TPU_CHECK_INDICES
   std::string fallback;          // TORCH_TPU_FALLBACK
   int64_t memory_limit;          // TORCH_TPU_MEMORY_LIMIT

@@ -6,6 +6,7 @@
 #include "eager/guard.h"
 #include "eager/storage.h"
 #include "eager/stream.h"
+#include "exec/fused_queue.h"
 
 namespace torch_tpu::compile {
 namespace {
@@ -146,6 +147,7 @@ CompiledGraph::~CompiledGraph() = default;
 std::vector<IValue> CompiledGraph::Begin(c10::ArrayRef<IValue> given) {
   TORCH_CHECK(tracing_ == nullptr, name_, ": expected no trace under way, got one");
   const std::vector<IValue> args = Resolved(given);
+  exec::FusedQueue::FlushAll();
   Signature signature(args, name_, static_offsets_);
   auto tracing = std::make_unique<Tracing>();
   tracing->recording = std::make_shared<exec::Recording>(signature.device());
@@ -232,7 +234,7 @@ void CompiledGraph::End(c10::ArrayRef<IValue> results) {
       if (result.kind == Result::Kind::kOverInput) {
       } else if (buffer == nullptr) {
         result.kind = Result::Kind::kUnwritten;
-      } else if (buffer->recording() != nullptr) {
+      } else if (buffer->is_promise()) {
         TORCH_INTERNAL_ASSERT(recording.IsComputed(*buffer));
         result.kind = Result::Kind::kOverOutput;
         const auto found = std::find(groups.begin(), groups.end(), storage);
@@ -259,6 +261,7 @@ std::optional<std::vector<IValue>> CompiledGraph::Run(c10::ArrayRef<IValue> give
     if (!arg.isTensor() || !arg.toTensor().defined()) continue;
     if (arg.toTensor().is_conj() || arg.toTensor().is_neg()) return Run(Resolved(given));
   }
+  exec::FusedQueue::FlushAll();  // so that what it wrote last may be donated
   Signature signature(given, name_, static_offsets_);
   const Trace* trace = nullptr;
   for (auto it = traces_.rbegin(); it != traces_.rend() && trace == nullptr; ++it) {

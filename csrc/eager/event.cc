@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "eager/stream.h"
+#include "exec/fused_queue.h"
 #include "exec/runtime.h"
 
 namespace torch_tpu::eager {
@@ -14,6 +15,7 @@ void Event::Record(const c10::Stream& stream) {
   Snapshot snapshot;
   snapshot.device = stream.device_index();
   if (exec::Runtime::IsStarted()) {
+    exec::FusedQueue::FlushAll();
     snapshot.work = exec::Runtime::Get().device(stream.device_index()).work(stream.id()).Pending();
   }
   if (timing_) snapshot.completion = Watch(snapshot.work);
@@ -43,6 +45,7 @@ void Event::Block(const c10::Stream& stream) const {
   CheckStream(stream);
   const Snapshot recorded = snapshot();
   if (recorded.work.empty()) return;
+  exec::FusedQueue::FlushAll();
   exec::WorkQueue& queue = exec::Runtime::Get().device(stream.device_index()).work(stream.id());
   for (const exec::EventRef& event : recorded.work) {
     if (!event->IsReady()) queue.Add(event);
@@ -73,6 +76,7 @@ void Event::Synchronize() const {
     while (const size_t n = remaining) remaining.wait(n);
   }
   if (exec::Runtime::IsStarted()) {
+    exec::FusedQueue::FlushAll();
     exec::Runtime::Get().device(recorded.device).RaiseFailedChecks();
   }
 }

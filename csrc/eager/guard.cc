@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "eager/event.h"
 #include "eager/stream.h"
+#include "exec/fused_queue.h"
 #include "exec/runtime.h"
 
 namespace torch_tpu::eager {
@@ -153,6 +154,7 @@ void CheckDevice(int index) {
 
 void SynchronizeDevice(int index) {
   CheckDevice(index);
+  exec::FusedQueue::FlushAll();
   if (exec::Runtime::IsStarted()) exec::Runtime::Get().device(index).Synchronize();
 }
 

@@ -9,6 +9,7 @@
 
 #include "eager/guard.h"
 #include "eager/row_call.h"
+#include "exec/fused_queue.h"
 
 namespace torch_tpu::eager {
 
@@ -121,6 +122,7 @@ class StorageAllocator final : public c10::DeviceAllocator {
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     c10::CachingDeviceAllocator::DeviceStats stats;
     if (!exec::Runtime::IsStarted()) return stats;
+    exec::FusedQueue::FlushAll();  // what is asked for so far counts
     CheckDevice(device);
     const exec::DeviceMemory& memory = exec::Runtime::Get().device(device).memory;
     auto fill = [](auto& stat_array, int64_t current, int64_t peak, int64_t allocated) {
@@ -151,6 +153,7 @@ class StorageAllocator final : public c10::DeviceAllocator {
   }
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     CheckDevice(device);
+    exec::FusedQueue::FlushAll();
     const exec::DeviceMemory& memory = exec::Runtime::Get().device(device).memory;
     const size_t total = static_cast<size_t>(memory.limit());
     return {total - static_cast<size_t>(memory.allocated()), total};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "eager/guard.h"
+#include "exec/fused_queue.h"
 #include "exec/runtime.h"
 
 namespace torch_tpu::eager {
@@ -52,12 +53,14 @@ c10::Stream MakeStream(int device, int64_t stream) {
 bool QueryStream(const c10::Stream& stream) {
   CheckStream(stream);
   if (!exec::Runtime::IsStarted()) return true;
+  exec::FusedQueue::FlushAll();
   return exec::Runtime::Get().device(stream.device_index()).work(stream.id()).IsDone();
 }
 
 void SynchronizeStream(const c10::Stream& stream) {
   CheckStream(stream);
   if (!exec::Runtime::IsStarted()) return;
+  exec::FusedQueue::FlushAll();
   exec::DeviceState& device = exec::Runtime::Get().device(stream.device_index());
   device.work(stream.id()).Wait();
   device.RaiseFailedChecks();

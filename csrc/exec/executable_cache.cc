@@ -120,7 +120,8 @@ std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Ori
   return made;
 }
 
-std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key) {
+std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key,
+                                                             std::optional<std::string> call_site) {
   const uint64_t hash = HashBytes(key);
   std::shared_ptr<Entry>& recent = Recent::OfThread().Slot(hash);
   if (recent != nullptr && recent->hash == hash && recent->key == key && recent->is_kept)
@@ -129,7 +130,6 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
     GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
     return recent->compiled;
   }
-  std::string call_site;
   std::shared_ptr<Entry> entry;
   for (bool missed = false;; missed = true) {
     std::unique_lock lock(mutex_);
@@ -156,7 +156,7 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
     // Takes the interpreter's lock, which a thread that waits for our entry may hold: so before
     // there is one.
     lock.unlock();
-    call_site = FindCallSite();
+    if (!call_site) call_site = FindCallSite();
   }
   const auto start = std::chrono::steady_clock::now();
   Origin origin = Origin::kCompiled;
@@ -182,7 +182,7 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
     changed_.notify_all();
     if (limit_ > 0 && entries_.size() > limit_) DropOldest();
   }
-  CompileLog::Get().Add(key, std::move(call_site), SecondsSince(start), origin);
+  CompileLog::Get().Add(key, *std::move(call_site), SecondsSince(start), origin);
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,7 +23,9 @@ class ExecutableCache {
   // The program for these bytes, loaded from disk or lowered and compiled at the first call. Other
   // threads that ask for the same key wait; a failure is thrown to each of them and nothing is
   // kept.
-  std::shared_ptr<const CompiledProgram> Find(std::string_view key);
+  // `call_site`: for the compile log; asked of the interpreter where it is not given.
+  std::shared_ptr<const CompiledProgram> Find(std::string_view key,
+                                              std::optional<std::string> call_site = {});
   // What the process's plugin compiles for.
   static hlo::Target target();
   size_t size() const;

@@ -4,18 +4,16 @@
 #include <c10/util/ScopeExit.h>
 
 #include <array>
-#include <atomic>
 
 #include "base/hash.h"
-#include "base/settings.h"
+#include "exec/eager_mode.h"
+#include "exec/fused_queue.h"
 #include "exec/recording.h"
 #include "exec/stats.h"
 #include "pjrt/error.h"
 
 namespace torch_tpu::exec {
 namespace {
-
-std::atomic<int> g_blocking{-1};  // -1: ask the setting
 
 // Small immutable operands that come again (a learning rate, an offset) are kept on the device.
 // They are never donated, so nobody can change them.
@@ -58,14 +56,6 @@ BufferRef OperandPack(c10::ArrayRef<T> values, DType dtype, int device, bool kee
 }
 
 }  // namespace
-
-void SetBlocking(bool blocking) { g_blocking = blocking; }
-
-bool IsBlocking() {
-  int blocking = g_blocking.load(std::memory_order_relaxed);
-  if (blocking < 0) g_blocking = blocking = GetSettings().eager_mode == "blocking";
-  return blocking == 1;
-}
 
 Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_t stream,
              const LaunchInputs& inputs) {
@@ -173,7 +163,11 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
 
 Launched Submit(ProgramWriter& writer, int64_t stream) {
   Recording* recording = Recording::Current();
-  return recording == nullptr ? Launch(writer, stream) : recording->Add(writer);
+  if (recording != nullptr) return recording->Add(writer);
+  if (GetEagerMode() == EagerMode::kFused) {
+    return FusedQueue::Of(writer.device()).Add(writer, stream);
+  }
+  return Launch(writer, stream);
 }
 
 }  // namespace torch_tpu::exec

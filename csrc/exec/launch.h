@@ -36,11 +36,8 @@ void Settle(const Launched& launched, int device);
 // their storages get the new ones. Throws before anything changed when the device has no room.
 Launched Launch(ProgramWriter& writer, int64_t stream);
 
-// Launches the call, or adds it to the thread's recording where there is one.
+// Launches the call, or adds it to the thread's recording where there is one, or to the queue of
+// the fused mode.
 Launched Submit(ProgramWriter& writer, int64_t stream);
-
-// Blocking mode: every launch waits and raises its own errors.
-void SetBlocking(bool blocking);
-bool IsBlocking();
 
 }  // namespace torch_tpu::exec

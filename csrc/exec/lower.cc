@@ -15,13 +15,14 @@ using hlo::Builder;
 using hlo::Value;
 using hlo::Values;
 
-// Matrix products of many rows and what cannot change their values.
+// Large matrix products of many rows and what cannot change their values.
 bool ProductsOnly(const Builder& b) {
-  constexpr int64_t kManyRows = 32;
+  constexpr int64_t kManyRows = 32, kMuchWork = 1 << 20;
   static const std::set<std::string_view> kHarmless = {
       "dot_general", "add",       "multiply", "constant",      "convert",
       "reshape",     "transpose", "slice",    "dynamic_slice", "broadcast_in_dim"};
   return b.operations().contains("dot_general") && b.least_product_rows() >= kManyRows &&
+         b.product_work() >= kMuchWork &&
          std::all_of(b.operations().begin(), b.operations().end(),
                      [](const std::string& op) { return kHarmless.contains(op); });
 }

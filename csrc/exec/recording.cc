@@ -2,34 +2,14 @@
 
 #include <c10/util/Exception.h>
 
-#include <mutex>
-
-#include "base/intern.h"
 #include "base/settings.h"
-#include "exec/executable_cache.h"
+#include "exec/call_types.h"
 #include "exec/sequence.h"
 
 namespace torch_tpu::exec {
 namespace {
 
 thread_local Recording* g_current = nullptr;
-
-// What single calls return, by their bytes: lowered, not compiled.
-std::shared_ptr<const LoweredProgram> TypesOf(std::string_view bytes) {
-  static std::mutex mutex;
-  static auto& known =
-      *new std::unordered_map<std::string, std::shared_ptr<const LoweredProgram>>();
-  const std::string key(bytes);
-  {
-    const std::lock_guard lock(mutex);
-    const auto found = known.find(key);
-    if (found != known.end()) return found->second;
-  }
-  auto program = std::make_shared<LoweredProgram>(Lower(bytes, ExecutableCache::target()));
-  program->text.clear();
-  const std::lock_guard lock(mutex);
-  return known.emplace(key, std::move(program)).first->second;
-}
 
 }  // namespace
 
@@ -61,13 +41,13 @@ BufferRef Recording::Placeholder(const hlo::Type& type, int index) {
 uint32_t Recording::Use(const BufferRef& buffer) {
   if (buffer == nullptr) return SequenceWriter::kUnwritten;
   uint32_t id;
-  if (buffer->recording() == nullptr) {
+  if (buffer->is_promise() && buffer->source() == this) {
+    id = buffer->promise_id();
+  } else {
+    buffer->buffer();  // another recording says what is wrong
     const auto found = captured_.find(buffer.get());
     id = found != captured_.end() ? found->second : NewValue({false, -1, {-1, buffer}});
     captured_.emplace(buffer.get(), id);
-  } else {
-    if (buffer->recording().get() != this) buffer->buffer();  // says what is wrong
-    id = buffer->recorded_id();
   }
   Value& value = values_[id];
   if (!value.computed && value.index == UINT32_MAX) {
@@ -80,8 +60,8 @@ uint32_t Recording::Use(const BufferRef& buffer) {
 Launched Recording::Add(ProgramWriter& writer) {
   TORCH_CHECK(writer.device() == device_, "graph: expected every call on tpu:", device_,
               ", got one on tpu:", writer.device());
-  const std::shared_ptr<const LoweredProgram> types = TypesOf(writer.bytes());
-  const LoweredProgram& program = *types;
+  const std::shared_ptr<const CallTypes> types = TypesOf(writer.bytes());
+  const LoweredProgram& program = types->program;
   Call call{std::string(writer.bytes()), {}};
   for (const ProgramWriter::Input& input : writer.inputs()) {
     call.bases.push_back(Use(input.buffer));
@@ -104,7 +84,7 @@ Launched Recording::Add(ProgramWriter& writer) {
   ints_.insert(ints_.end(), writer.ints().begin(), writer.ints().end());
   doubles_.insert(doubles_.end(), writer.doubles().begin(), writer.doubles().end());
 
-  Launched launched{types, {}, {}};
+  Launched launched{{types, &program}, {}, {}};
   const size_t outputs = program.outputs.size() - !program.check_messages.empty();
   for (size_t i = 0; i < outputs; ++i) {
     const int written = program.outputs[i].written_input;
@@ -120,7 +100,7 @@ Launched Recording::Add(ProgramWriter& writer) {
     }
     const uint32_t id = NewValue({true, root, {}, num_computed_++});
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
-        shared_from_this(), id, program.outputs[i].type, device_, Intern(program.name)));
+        shared_from_this(), id, program.outputs[i].type, device_, types->producer));
     if (written >= 0) writer.inputs()[written].storage->Store(launched.outputs.back());
   }
   calls_.push_back(std::move(call));
@@ -134,7 +114,7 @@ void Recording::RequireArray(const DeviceBuffer& buffer) {
 }
 
 bool Recording::IsComputed(const DeviceBuffer& buffer) const {
-  return buffer.recording().get() == this && values_[buffer.recorded_id()].computed;
+  return buffer.source() == this && values_[buffer.promise_id()].computed;
 }
 
 Recording::Finished Recording::Finish(c10::ArrayRef<Output> outputs) const {
@@ -159,7 +139,7 @@ Recording::Finished Recording::Finish(c10::ArrayRef<Output> outputs) const {
       const Value& external = values_[externals_[i]];
       if (external.external.placeholder == output.replaces) replaces = static_cast<int>(i);
     }
-    writer.Output(number(output.value->recorded_id()), replaces);
+    writer.Output(number(output.value->promise_id()), replaces);
   }
   finished.key = writer.Take();
   finished.ints = ints_;

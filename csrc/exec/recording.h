@@ -13,7 +13,7 @@ namespace torch_tpu::exec {
 
 // Belongs to one thread. Arrays that its calls make have types and no contents: whatever asks for
 // contents meanwhile (a copy to the host, a fallback) gets an error and says so in needs_value().
-class Recording : public std::enable_shared_from_this<Recording> {
+class Recording : public ArraySource, public std::enable_shared_from_this<Recording> {
  public:
   explicit Recording(int device) : device_(device) {}
 
@@ -39,7 +39,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   static int HostInput(const void* address);
   // Adds the call; its outputs are promises.
   Launched Add(ProgramWriter& writer);
-  [[noreturn]] void RequireArray(const DeviceBuffer& buffer);
+  [[noreturn]] void RequireArray(const DeviceBuffer& buffer) override;
 
   int device() const { return device_; }
   size_t num_calls() const { return calls_.size(); }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "base/settings.h"
-#include "exec/recording.h"
 #include "exec/stats.h"
 #include "pjrt/error.h"
 #include "pjrt/fork_guard.h"
@@ -43,10 +42,11 @@ DeviceBuffer::DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, cons
       accounted_(bytes_),
       producer_(producer) {}
 
-DeviceBuffer::DeviceBuffer(std::shared_ptr<Recording> recording, uint32_t id, hlo::Type type,
+DeviceBuffer::DeviceBuffer(std::shared_ptr<ArraySource> source, uint32_t id, hlo::Type type,
                            int device, const char* producer)
-    : recording_(std::move(recording)),
-      recorded_id_(id),
+    : source_(std::move(source)),
+      is_promise_(true),
+      promise_id_(id),
       type_(std::move(type)),
       device_(device),
       bytes_(BytesOf(type_)),
@@ -60,7 +60,12 @@ DeviceBuffer::~DeviceBuffer() {
   }
 }
 
-void DeviceBuffer::RequireArray() const { recording_->RequireArray(*this); }
+void DeviceBuffer::Fulfil(DeviceBuffer& made) {
+  buffer_ = std::move(made.buffer_);
+  accounted_ = std::exchange(made.accounted_, 0);
+  made.buffer_.reset();
+  is_promise_.store(false, std::memory_order_release);
+}
 
 void DeviceState::Synchronize() {
   ++GetStats().synchronizations;
@@ -176,13 +181,14 @@ BufferRef Runtime::ToDevice(const void* data, const hlo::Type& type, int device,
 }
 
 void Runtime::ToHost(const BufferRef& buffer, void* data, int64_t bytes) {
+  const pjrt::Buffer& array = buffer->buffer();  // a promise is kept first: its checks count, too
   devices_[buffer->device()]->RaiseFailedChecks();
   ++GetStats().synchronizations;
   try {
     if (bytes > 0) {
-      buffer->buffer().CopyToHost(data, bytes).Await();
+      array.CopyToHost(data, bytes).Await();
     } else {
-      buffer->buffer().ReadyEvent().Await();
+      array.ReadyEvent().Await();
     }
   } catch (const pjrt::Error& error) {
     pjrt::ThrowAsTorchError(error, buffer->producer());

@@ -18,30 +18,43 @@
 
 namespace torch_tpu::exec {
 
-class Recording;
+class DeviceBuffer;
+
+// Makes arrays later than they are handed out.
+class ArraySource {
+ public:
+  virtual ~ArraySource() = default;
+  // Returns when the promise is kept; throws where it cannot be.
+  virtual void RequireArray(const DeviceBuffer& buffer) = 0;
+};
 
 // A device array with its accounting. Shared by storages, launches under way and pending checks.
-// One that a recorded call is to make has a type and no array yet.
+// One that a call is to make which was written down and not launched has a type and no array yet:
+// a promise.
 class DeviceBuffer {
  public:
   // `producer` names the op for errors that surface when the buffer is read; a string literal or a
   // name that lives as long as the process. The bytes must have been allocated with DeviceMemory.
   DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer);
-  // Value number `id` of `recording`.
-  DeviceBuffer(std::shared_ptr<Recording> recording, uint32_t id, hlo::Type type, int device,
+  // A promise: number `id` of `source`.
+  DeviceBuffer(std::shared_ptr<ArraySource> source, uint32_t id, hlo::Type type, int device,
                const char* producer);
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
   const pjrt::Buffer& buffer() const {
-    if (recording_ != nullptr) [[unlikely]]
-      RequireArray();
+    if (is_promise()) [[unlikely]]
+      source_->RequireArray(*this);
     return *buffer_;
   }
   PJRT_Buffer* raw() const { return buffer().raw(); }
-  const std::shared_ptr<Recording>& recording() const { return recording_; }
-  uint32_t recorded_id() const { return recorded_id_; }
+  bool is_promise() const { return is_promise_.load(std::memory_order_acquire); }
+  // Of a promise, kept or not.
+  ArraySource* source() const { return source_.get(); }
+  uint32_t promise_id() const { return promise_id_; }
+  // Keeps the promise with the array of `made`, which is empty afterwards.
+  void Fulfil(DeviceBuffer& made);
   const hlo::Type& type() const { return type_; }
   int device() const { return device_; }
   int64_t bytes() const { return bytes_; }
@@ -50,11 +63,10 @@ class DeviceBuffer {
   void GiveBytesAway() { accounted_ = 0; }
 
  private:
-  void RequireArray() const;
-
   std::optional<pjrt::Buffer> buffer_;
-  std::shared_ptr<Recording> recording_;
-  uint32_t recorded_id_ = 0;
+  const std::shared_ptr<ArraySource> source_;
+  std::atomic<bool> is_promise_{false};
+  uint32_t promise_id_ = 0;
   hlo::Type type_;
   int device_;
   int64_t bytes_, accounted_;

@@ -112,6 +112,8 @@ class Builder {
   const std::set<std::string, std::less<>>& operations() const { return operations_; }
   // Fewest rows of the left side of any dot_general so far, batches apart.
   int64_t least_product_rows() const { return least_product_rows_; }
+  // Multiplications in all products.
+  int64_t product_work() const { return product_work_; }
   // Operations emitted from here on carry loc("name").
   void SetLocation(std::string name) { location_ = std::move(name); }
   // Products and convolutions emitted from here on are as exact as this.
@@ -241,6 +243,7 @@ class Builder {
   std::string location_;
   std::set<std::string, std::less<>> operations_;
   int64_t least_product_rows_ = std::numeric_limits<int64_t>::max();
+  int64_t product_work_ = 0;
   bool flat_parameters_ = false;
   Precision precision_ = Precision::kHighest;
   std::deque<Type> types_;       // by value id

@@ -68,6 +68,9 @@ Value Builder::DotGeneral(Value x, Value y, const DotDims& d, DType result) {
   for (int64_t i = 0; i < y.rank(); ++i) {
     if (!contains(d.rhs_batch, i) && !contains(d.rhs_contract, i)) dims.push_back(y.dim(i));
   }
+  int64_t depth = 1;
+  for (int64_t i : d.lhs_contract) depth *= x.dim(i);
+  product_work_ += NumElements(dims) * depth;
   return Emit1("dot_general", {x, y}, {result, dims},
                fmt::format("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, "
                            "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "

@@ -3,7 +3,8 @@
 
 #include "base/settings.h"
 #include "eager/guard.h"
-#include "exec/launch.h"
+#include "exec/eager_mode.h"
+#include "exec/fused_queue.h"
 #include "exec/runtime.h"
 #include "pjrt/fork_guard.h"
 #include "python/bind.h"
@@ -65,8 +66,12 @@ void BindDevice(py::module_& m) {
           eager::SynchronizeDevice(index);
         }));
   m.def("device_properties", wrap_pybind_function(&Properties));
-  m.def("set_blocking", &exec::SetBlocking);
-  m.def("is_blocking", wrap_pybind_function(&exec::IsBlocking));
+  m.def("set_eager_mode", [](int mode) {
+    const pybind11::gil_scoped_release no_gil;
+    exec::SetEagerMode(static_cast<exec::EagerMode>(mode));
+  });
+  m.def("flush", torch::wrap_pybind_function_no_gil(&exec::FusedQueue::FlushAll));
+  m.def("eager_mode", [] { return static_cast<int>(exec::GetEagerMode()); });
   m.def("is_quiet", wrap_pybind_function([] { return GetSettings().quiet; }));
 }
 

@@ -21,6 +21,8 @@ py::dict Stats() {
   d["disk_bad_files"] = stats.disk_bad_files.load();
   d["cache_hits"] = stats.cache_hits.load();
   d["launches"] = stats.launches.load();
+  d["flushes"] = stats.flushes.load();
+  d["fused_calls"] = stats.fused_calls.load();
   d["fallbacks"] = stats.fallback_ops();
   d["bytes_to_device"] = stats.bytes_to_device.load();
   d["bytes_to_host"] = stats.bytes_to_host.load();

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 ASKED = os.environ.get("TORCH_TPU_RANDOM_PROGRAMS")
-PROGRAMS = int(ASKED or 2100)
+PROGRAMS = int(ASKED or 4200)
 MAX_DEPTH = 2
 
 View = Callable[[Tensor, int], Tensor]
@@ -240,10 +240,11 @@ STEPS = st.one_of(
 
 
 @pytest.mark.timeout(36000)
+@pytest.mark.parametrize("mode", ["DEFER_NEVER", "DEFER_AND_FUSE"])
 @pytest.mark.parametrize("dtype", BASES)
-def test_random_program(dtype: str):
+def test_random_program(mode: str, dtype: str):
     @settings(
-        max_examples=PROGRAMS // len(BASES),
+        max_examples=PROGRAMS // len(BASES) // 2,
         deadline=None,
         derandomize=ASKED is None,
         database=None,
@@ -257,4 +258,5 @@ def test_random_program(dtype: str):
             step(program, *arguments)
         program.check()
 
-    run()
+    with torch.tpu.set_eager_mode(torch.tpu.EagerMode[mode]):
+        run()

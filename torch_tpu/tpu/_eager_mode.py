@@ -13,7 +13,7 @@ class EagerMode(enum.IntEnum):
     """How ops are launched."""
 
     DEFER_AND_FUSE = 0
-    """Ops queue up and are compiled together. Does not exist yet."""
+    """Ops queue up and are launched together when something is read (see docs/fused_mode.md)."""
     DEFER_NEVER = 1
     """Each op is launched at once, asynchronously. The default."""
     DEFER_NEVER_AND_LAUNCH_BLOCKING = 2
@@ -21,9 +21,7 @@ class EagerMode(enum.IntEnum):
 
 
 def _get_eager_mode() -> EagerMode:
-    if _C.is_blocking():
-        return EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING
-    return EagerMode.DEFER_NEVER
+    return EagerMode(_C.eager_mode())
 
 
 def _set_eager_mode(mode: EagerMode | int) -> None:
@@ -34,12 +32,7 @@ def _set_eager_mode(mode: EagerMode | int) -> None:
         raise ValueError(
             f"torch.tpu.eager_mode: expected to be one of {choices}, got {mode!r}"
         ) from None
-    if mode is EagerMode.DEFER_AND_FUSE:
-        raise NotImplementedError(
-            "torch.tpu.eager_mode: expected DEFER_NEVER or DEFER_NEVER_AND_LAUNCH_BLOCKING, got "
-            "DEFER_AND_FUSE, which does not exist yet"
-        )
-    _C.set_blocking(mode is EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING)
+    _C.set_eager_mode(mode)
 
 
 @contextlib.contextmanager

@@ -139,11 +139,11 @@ TEST_F(Fault, ABlockingLaunchRaisesItsOwnFailure) {
   const Tensor x(Floats{1, 2}, {2}), y(Floats{10, 20}, {2});
   RunAdd(x, y);
   const Held before;
-  SetBlocking(true);
+  SetEagerMode(EagerMode::kBlocking);
   Plugin().FailEvents(PJRT_Error_Code_INTERNAL, "melted");
   const std::string message = MessageOf<c10::Error>([&] { RunAdd(x, y); });
   Plugin().FailEvents(PJRT_Error_Code_OK);
-  SetBlocking(false);
+  SetEagerMode(EagerMode::kStrict);
   EXPECT_EQ(message, "aten::add.Tensor: PJRT_Event_Await: melted");
   EXPECT_EQ(Held(), before);
 }

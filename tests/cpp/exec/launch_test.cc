@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "device.h"
+#include "exec/eager_mode.h"
 
 namespace torch_tpu::exec {
 namespace {
@@ -176,8 +177,8 @@ TEST(IndexChecks, PendingOnesAreBoundedAndCostNoData) {
 
 class Blocking : public ::testing::Test {
  protected:
-  void SetUp() override { SetBlocking(true); }
-  void TearDown() override { SetBlocking(false); }
+  void SetUp() override { SetEagerMode(EagerMode::kBlocking); }
+  void TearDown() override { SetEagerMode(EagerMode::kStrict); }
 };
 
 TEST_F(Blocking, EachLaunchIsDoneWhenItReturns) {
