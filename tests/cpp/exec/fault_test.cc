@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device.h"
+#include "exec/eager_mode.h"
 #include "fake_pjrt/plugin.h"
 #include "pjrt/error.h"
 
