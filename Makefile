@@ -3,6 +3,7 @@
 # make test-ops  PyTorch's tables of ops, modules and optimizers, every sample; goes on where it was stopped
 # make build   builds the module into torch_tpu/ (after a change: seconds)
 # make bench   runs the benchmarks
+# make soak    20 minutes of mixed shapes: memory must be flat
 # make lint    checks layers and style;  make format  mends the style
 # make clean   removes what was built;   make distclean  removes .venv too
 #
@@ -20,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 INSTALL := $(BIN)/python -m pip install --no-build-isolation \
            --config-settings wheel.cmake=false --config-settings editable.mode=inplace
 
-.PHONY: build demo test test-ops bench lint format clean distclean
+.PHONY: build demo test test-ops bench soak lint format clean distclean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/build.done
@@ -46,6 +47,9 @@ bench: $(VENV)/test.done
 	$(MAKE) build
 	cmake --build --preset dev
 	tools/bench.sh
+
+soak: $(VENV)/test.done build
+	$(BIN)/python tools/soak.py
 
 lint: $(VENV)/test.done
 	tools/lint.sh

@@ -39,6 +39,14 @@ class Worker:
         if device != "cpu":
             self.torch.accelerator.synchronize()
 
+    def use_mode(self, device: str) -> None:
+        """Device "fused" is tpu in the fused eager mode."""
+        if device in ("tpu", "fused") and hasattr(self.torch.tpu, "eager_mode"):
+            modes = self.torch.tpu.EagerMode
+            mode = modes.DEFER_AND_FUSE if device == "fused" else modes.DEFER_NEVER
+            if self.torch.tpu.eager_mode != mode:
+                self.torch.tpu.eager_mode = mode
+
     def add(self, device: str) -> Callable[[], object]:
         x, y = (self.torch.ones(8, 8).to(device) for _ in range(2))
         return lambda: y + x
@@ -46,13 +54,23 @@ class Worker:
     def chain(self, device: str) -> Callable[[], object]:
         torch = self.torch
         generator = torch.Generator().manual_seed(0)
-        x, w = (torch.randn(64, 64, generator=generator).to(device) for _ in range(2))
+        place = "tpu" if device == "fused" else device
+        x, w = (torch.randn(64, 64, generator=generator).to(place) for _ in range(2))
 
         def six_ops() -> object:
             h = torch.relu(x @ w)
             h = torch.softmax(h + h.t(), -1)
             return torch.nn.functional.layer_norm(h, (64,)) * x
 
+        if device == "fused":
+            event = torch.Event(device="tpu")
+
+            def six_ops_and_launch() -> object:
+                result = six_ops()
+                event.record()  # launches what is queued and waits for nothing
+                return result
+
+            return six_ops_and_launch
         return six_ops
 
     def minilm(self, device: str) -> Callable[[], object]:
@@ -75,6 +93,7 @@ class Worker:
         return forward
 
     def measure(self, what: str, device: str, batches: int, calls: int) -> float:
+        self.use_mode(device)
         key = what, device
         if key not in self.calls:
             self.calls[key] = getattr(self, what)(device)
@@ -185,6 +204,9 @@ def run(rounds: int, model_rounds: int, peer_dir: Path | None) -> list[Round]:
                 row[f"{what}, tpu"] = mine.measure(what, "tpu", **small)
                 if other:
                     row[f"{what}, peer"] = other.measure(what, "tpu", **small)
+            row["chain, fused"] = mine.measure("chain", "fused", **small)
+            if other:
+                row["chain, peer fused"] = other.measure("chain", "fused", **small)
             if i < model_rounds:
                 row["MiniLM 8x64, cpu"] = mine.measure("minilm", "cpu", batches=3, calls=1)
                 row["MiniLM 8x64, tpu"] = mine.measure("minilm", "tpu", batches=3, calls=1)
@@ -198,9 +220,14 @@ RATIOS: dict[str, tuple[Callable[[Round], float], float | None]] = {
         1.3,
     ),
     "MiniLM 8x64, tpu / cpu": (lambda r: r["MiniLM 8x64, tpu"] / r["MiniLM 8x64, cpu"], 1.4),
+    "six ops, fused / strict": (lambda r: r["chain, fused"] / r["chain, tpu"], 0.5),
     "six ops, tpu / cpu": (lambda r: r["chain, tpu"] / r["chain, cpu"], None),
     "y + x, published torch-tpu / tpu": (lambda r: r["add, peer"] / r["add, tpu"], None),
     "six ops, published torch-tpu / tpu": (lambda r: r["chain, peer"] / r["chain, tpu"], None),
+    "six ops, published torch-tpu fused / fused": (
+        lambda r: r["chain, peer fused"] / r["chain, fused"],
+        None,
+    ),
 }
 
 
