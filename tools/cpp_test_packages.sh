@@ -11,13 +11,15 @@ missing() {
 }
 
 packages=$(missing | tr '\n' ' ')
-if [[ -n $packages && ${1:-} == --install ]] && command -v apt-get > /dev/null; then
+# Counts instructions (benchmarks/instructions.py); the tests do without.
+command -v valgrind > /dev/null || optional=valgrind
+if [[ -n $packages${optional:-} && ${1:-} == --install ]] && command -v apt-get > /dev/null; then
   as_root=()
   if [[ $(id -u) -ne 0 ]]; then as_root=(sudo -n); fi
   if [[ ${#as_root[@]} -eq 0 ]] || sudo -n true 2> /dev/null; then
     export DEBIAN_FRONTEND=noninteractive
     # shellcheck disable=SC2086
-    { "${as_root[@]}" apt-get update && "${as_root[@]}" apt-get install -y --no-install-recommends $packages; } >&2
+    { "${as_root[@]}" apt-get update && "${as_root[@]}" apt-get install -y --no-install-recommends $packages ${optional:-}; } >&2
     packages=$(missing | tr '\n' ' ')
   fi
 fi
