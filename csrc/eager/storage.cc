@@ -250,6 +250,7 @@ at::Tensor TensorOver(c10::Storage storage, DType dtype, IntArrayRef sizes, IntA
   c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   if (strides.empty()) {
     impl.set_sizes_contiguous(sizes);
+    impl.set_storage_offset(offset);
   } else {
     impl.set_sizes_and_strides(sizes, strides, offset);
   }

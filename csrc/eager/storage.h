@@ -59,7 +59,7 @@ bool IsWholeStorage(const at::Tensor& tensor);
 
 // A storage over a buffer; null: it was not written yet.
 c10::Storage NewStorage(exec::BufferRef buffer, int device, int64_t bytes);
-// A tensor over a device storage. Empty `strides` mean row-major from the start.
+// A tensor over a device storage. Empty `strides` mean row-major.
 at::Tensor TensorOver(c10::Storage storage, DType dtype, IntArrayRef sizes, IntArrayRef strides,
                       int64_t offset = 0);
 // A tensor of its own over a buffer. Empty `strides` mean row-major.

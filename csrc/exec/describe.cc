@@ -168,7 +168,7 @@ ProgramDescription DescribeSequence(const SequenceView& sequence) {
   graph.op = "graph";
   std::vector<std::string> shown;
   for (size_t i = 0; i < sequence.calls.size(); ++i) {
-    std::string text = Describer(sequence.calls[i].bytes).Run().text;
+    std::string text = Describe(sequence.calls[i].bytes).text;
     if (i < kMaxCallsInText) shown.push_back(text);
     graph.items.push_back({fmt::format("call {}", i), std::move(text)});
   }
@@ -179,10 +179,22 @@ ProgramDescription DescribeSequence(const SequenceView& sequence) {
   return graph;
 }
 
+ProgramDescription DescribeRegions(const RegionCall& call) {
+  ProgramDescription regions;
+  regions.op = RegionKindName(call.kind);
+  std::vector<std::string> texts;
+  for (const RegionCall::Region& region : call.regions) {
+    texts.push_back("{" + DescribeSequence(SequenceView(region.bytes)).text + "}");
+  }
+  regions.text = fmt::format("{}({})", regions.op, fmt::join(texts, ", "));
+  return regions;
+}
+
 }  // namespace
 
 ProgramDescription Describe(std::string_view program_bytes) {
   if (SequenceView::Is(program_bytes)) return DescribeSequence(SequenceView(program_bytes));
+  if (RegionCall::Is(program_bytes)) return DescribeRegions(RegionCall::Parse(program_bytes));
   return Describer(program_bytes).Run();
 }
 

@@ -286,8 +286,18 @@ void FusedQueue::LaunchSequence(size_t begin, size_t end) {
     replaces[i] = static_cast<int>(numbers[id]);
   }
 
+  const Call& first = calls_[first_call];
+  const Call& last = calls_[past - 1];
+  const IntArrayRef ints =
+      IntArrayRef(ints_).slice(first.ints, last.ints + last.num_ints - first.ints);
+  std::vector<double> doubles(doubles_.begin() + first.doubles,
+                              doubles_.begin() + last.doubles + last.num_doubles);
   const bool guarded = !GetSettings().fast_math;
-  SequenceWriter writer(externals.size(), end - begin, outputs.size(), guarded);
+  std::vector<hlo::Type> types;
+  for (uint32_t id : externals) types.push_back(values_[id].array->type());
+  const OperandCounts operands{static_cast<uint32_t>(ints.size()),
+                               static_cast<uint32_t>(doubles.size())};
+  SequenceWriter writer(types, end - begin, outputs.size(), operands, guarded);
   bool random = false;
   for (size_t i = begin; i < end; ++i) {
     c10::SmallVector<uint32_t, 8> bases;
@@ -301,12 +311,6 @@ void FusedQueue::LaunchSequence(size_t begin, size_t end) {
 
   c10::SmallVector<const BufferRef*, 16> arrays;
   for (uint32_t id : externals) arrays.push_back(&values_[id].array);
-  const Call& first = calls_[first_call];
-  const Call& last = calls_[past - 1];
-  const IntArrayRef ints =
-      IntArrayRef(ints_).slice(first.ints, last.ints + last.num_ints - first.ints);
-  std::vector<double> doubles(doubles_.begin() + first.doubles,
-                              doubles_.begin() + last.doubles + last.num_doubles);
   if (guarded) doubles.push_back(1);
   const Launched launched = Run(ExecutableCache::Get().Find(writer.Take(), first.types->first_site),
                                 device_, stream_, {arrays, 1, ints, doubles, !random});

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "exec/call_decoder.h"
-#include "exec/sequence.h"
+#include "exec/sequence_lowering.h"
 
 namespace torch_tpu::exec {
 namespace {
@@ -89,38 +89,13 @@ LoweredProgram LowerCall(std::string_view bytes, hlo::Target target) {
   return program;
 }
 
-// `value` such that its readers in other calls find it as the call alone would have left it. The
-// product with a 1 that no compiler sees is what a contraction takes instead; it rounds nothing.
-Value Guarded(Builder& b, Value value, Value one) {
-  if (b.MayContract(value)) {
-    value = b.OptimizationBarrier({value})[0];
-    value = value * b.Broadcast(b.Convert(one, value.dtype()), value.dims());
-  }
-  return b.MayContract(value) || b.MayFold(value) ? b.OptimizationBarrier({value})[0] : value;
-}
-
 LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
   const SequenceView sequence(bytes);
   Builder b("program", target);
-  std::vector<CallDecoder> calls;
-  calls.reserve(sequence.calls.size());
-  Values values(sequence.num_externals);
-  int ints = 0, doubles = 0;
-  for (const SequenceView::Call& recorded : sequence.calls) {
-    calls.emplace_back(recorded.bytes, b);
-    ints += calls.back().num_ints();
-    doubles += calls.back().num_doubles();
-  }
-  for (size_t i = 0; i < calls.size(); ++i) {
-    TORCH_INTERNAL_ASSERT(calls[i].bases().size() == sequence.calls[i].bases.size());
-    for (size_t j = 0; j < calls[i].bases().size(); ++j) {
-      const uint32_t id = sequence.calls[i].bases[j];
-      if (id < sequence.num_externals && !values[id].defined()) {
-        TORCH_INTERNAL_ASSERT(id == 0 || values[id - 1].defined(), "externals are out of order");
-        values[id] = b.Parameter(calls[i].bases()[j].type);
-      }
-    }
-  }
+  Values externals;
+  for (const hlo::Type& type : sequence.externals) externals.push_back(b.Parameter(type));
+  const int ints = static_cast<int>(sequence.operands.ints);
+  const int doubles = static_cast<int>(sequence.operands.doubles);
   OperandPacks packs;
   DeclarePacks(b, ints, doubles + sequence.guarded, packs);
   Value one;
@@ -128,31 +103,13 @@ LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
 
   LoweredProgram program;
   Values oks;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    FillUnwritten(b, calls[i]);
-    for (size_t j = 0; j < calls[i].bases().size(); ++j) {
-      CallDecoder::Base& base = calls[i].bases()[j];
-      if (base.written_before) base.value = values[sequence.calls[i].bases[j]];
-    }
-    CallDecoder::Lowered lowered = calls[i].Lower(packs);
-    for (const Value& value : lowered.values) {
-      values.push_back(sequence.guarded ? Guarded(b, value, one) : value);
-    }
-    for (const Value& ok : lowered.oks) oks.push_back(ok);
-    for (CheckMessage& message : lowered.check_messages) {
-      program.check_messages.push_back(std::move(message));
-    }
-    program.excess_precision = program.excess_precision || lowered.excess_precision;
-  }
-  program.name = fmt::format("graph of {} ops", calls.size());
-  Values outputs;
-  for (const SequenceView::Output& output : sequence.outputs) {
-    const Value value = values[output.value];
-    if (output.replaces >= 0) {
-      b.SetParameterAttributes(output.replaces, AliasingOutput(outputs.size()));
-    }
-    program.outputs.push_back({value.type(), output.replaces});
-    outputs.push_back(value);
+  Values outputs =
+      SequenceLowering(b, packs, one, program).Lower(sequence, std::move(externals), oks);
+  program.name = fmt::format("graph of {} ops", sequence.calls.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int replaces = sequence.outputs[i].replaces;
+    if (replaces >= 0) b.SetParameterAttributes(replaces, AliasingOutput(i));
+    program.outputs.push_back({outputs[i].type(), replaces});
   }
   Finish(b, std::move(outputs), std::move(oks), program);
   return program;

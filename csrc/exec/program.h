@@ -18,6 +18,7 @@ namespace torch_tpu::exec {
 
 enum class Tag : uint8_t {
   kSequence,  // several calls, see sequence.h
+  kRegions,   // of a sequence: a branch or a loop over sequences of its own
   kEnd,
   kCall,
   kNone,

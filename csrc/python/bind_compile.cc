@@ -2,6 +2,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "compile/compiled_graph.h"
+#include "compile/region.h"
 #include "python/bind.h"
 
 namespace torch_tpu::python {
@@ -66,6 +67,15 @@ void BindCompile(py::module_& m) {
       .def("abort", &CompiledGraph::Abort)
       .def_property_readonly("num_traces", &CompiledGraph::num_traces)
       .def_property_readonly("text", &CompiledGraph::text);
+
+  py::class_<compile::Region>(m, "Region")
+      .def(py::init<>())
+      .def("begin", wrap_pybind_function(&compile::Region::Begin))
+      .def("end", wrap_pybind_function(&compile::Region::End))
+      .def("abort", &compile::Region::Abort);
+  m.def("add_cond", wrap_pybind_function(&compile::AddCond));
+  m.def("add_while", wrap_pybind_function(&compile::AddWhile));
+  m.def("add_scan", wrap_pybind_function(&compile::AddScan));
 }
 
 }  // namespace torch_tpu::python

@@ -159,6 +159,15 @@ def test_an_optimizer_step_is_one_program():
     close(on_tpu.weight.detach(), model.weight.detach())
 
 
+def test_an_element_of_a_tensor_as_input_and_result():
+    x = torch.arange(5, device=TPU)
+    assert torch.compile(lambda e: e * 2)(x[3]).item() == 6
+    last = torch.compile(lambda x: x.select(0, -1))(x)
+    assert last.item() == 4
+    last.zero_()
+    assert x.tolist() == [0, 1, 2, 3, 0]
+
+
 def test_host_values_are_operands():
     @torch.compile
     def f(x, scale):

@@ -17,6 +17,7 @@ import torch
 from torch.fx.passes.split_module import split_module
 
 from torch_tpu import _C
+from torch_tpu.compile import control_flow
 
 _number = itertools.count()
 _told: set[str] = set()  # calls that graphs were cut at
@@ -72,16 +73,20 @@ class Graph:
             with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
                 results = interpreter.run(*self._compiled.begin(args))
                 self._compiled.end(list(results))
-        except Exception:
+        except Exception as error:
             needs_value = self._compiled.abort()
-            if not needs_value or interpreter.node is None:
+            refused = isinstance(error, control_flow.NeedsCut)
+            if not (needs_value or refused) or interpreter.node is None:
                 raise
             target = str(interpreter.node.target)
             if target not in _told:
                 _told.add(target)
+                why = (
+                    f"of {error}" if refused else "it has no lowering, or needs values on the host"
+                )
                 warnings.warn(
-                    f"torch.compile: a graph is cut at {target}, which runs by itself: it has no "
-                    "lowering for tpu, or needs values on the host",
+                    f"torch.compile: a graph is cut at {target}, which runs by itself, because "
+                    f"{why}",
                     stacklevel=4,
                 )
             self._cut(interpreter.node)
@@ -114,7 +119,15 @@ class _Interpreter(torch.fx.Interpreter):
         # instead. In a graph without aliases a copy serves as well as a view.
         if target is torch.ops.aten.view.default:
             return args[0].reshape(args[1])
+        if call := control_flow.CALLS.get(target):
+            return call(_run_body, *args, **kwargs)
         return super().call_function(target, args, kwargs)
+
+
+def _run_body(body: Any, *args: Any) -> Any:
+    if isinstance(body, torch.fx.GraphModule):
+        return _Interpreter(body).run(*args)
+    return body(*args)
 
 
 def _parts(gm: torch.fx.GraphModule, part_of, compiled: set[int], name: str):
