@@ -59,7 +59,7 @@ from torch.tpu.streams import (
     stream,
 )
 
-from . import memory, random, streams
+from . import distributed, memory, random, streams
 
 __all__ = [
     "CompileRecord",
@@ -78,6 +78,7 @@ __all__ = [
     "device",
     "device_count",
     "device_of",
+    "distributed",
     "eager_mode",
     "empty_cache",
     "get_amp_supported_dtype",
