@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "eager/generator.h"
 #include "eager/guard.h"
 #include "eager/storage.h"
@@ -253,6 +255,7 @@ void CompiledGraph::End(c10::ArrayRef<IValue> results) {
   if (!outputs.empty()) {
     trace.compiled = exec::ExecutableCache::Get().Find(trace.recorded.key);
   }
+  if (traces_.size() == kMaxTraces) traces_.erase(traces_.begin());
   traces_.push_back(std::move(tracing->trace));
 }
 
@@ -263,11 +266,12 @@ std::optional<std::vector<IValue>> CompiledGraph::Run(c10::ArrayRef<IValue> give
   }
   exec::FusedQueue::FlushAll();  // so that what it wrote last may be donated
   Signature signature(given, name_, static_offsets_);
-  const Trace* trace = nullptr;
-  for (auto it = traces_.rbegin(); it != traces_.rend() && trace == nullptr; ++it) {
-    if ((*it)->signature == signature.bytes()) trace = it->get();
-  }
-  if (trace == nullptr) return std::nullopt;
+  const auto found = std::find_if(traces_.rbegin(), traces_.rend(), [&](const auto& trace) {
+    return trace->signature == signature.bytes();
+  });
+  if (found == traces_.rend()) return std::nullopt;
+  std::rotate(found.base() - 1, found.base(), traces_.end());
+  const Trace* trace = traces_.back().get();
   const exec::Recording::Finished& recorded = trace->recorded;
   auto& storages = signature.storages();
   const auto first_offset = [&](int storage) {
@@ -363,6 +367,10 @@ std::optional<std::vector<IValue>> CompiledGraph::Run(c10::ArrayRef<IValue> give
 std::string CompiledGraph::text() const {
   if (traces_.empty() || traces_.back()->compiled == nullptr) return "";
   return exec::Lower(traces_.back()->recorded.key, exec::ExecutableCache::target()).text;
+}
+
+std::shared_ptr<const exec::CompiledProgram> CompiledGraph::program() const {
+  return traces_.empty() ? nullptr : traces_.back()->compiled;
 }
 
 }  // namespace torch_tpu::compile

@@ -15,6 +15,9 @@ namespace torch_tpu::compile {
 
 class CompiledGraph {
  public:
+  // The oldest go first: Python numbers in a graph's inputs make a trace for each value.
+  static constexpr size_t kMaxTraces = 64;
+
   // `static_offsets`: the graph names storage offsets itself (as_strided), so that inputs at other
   // offsets need a trace of their own.
   CompiledGraph(std::string name, bool static_offsets);
@@ -32,8 +35,11 @@ class CompiledGraph {
   std::string Abort();
 
   size_t num_traces() const { return traces_.size(); }
-  // StableHLO of the newest trace.
+  const std::string& name() const { return name_; }
+  // StableHLO of the trace that ran last.
   std::string text() const;
+  // Its program; null where it launches nothing, or nothing was traced.
+  std::shared_ptr<const exec::CompiledProgram> program() const;
 
  private:
   struct Trace;
@@ -41,7 +47,7 @@ class CompiledGraph {
 
   std::string name_;
   bool static_offsets_;
-  std::vector<std::unique_ptr<Trace>> traces_;
+  std::vector<std::unique_ptr<Trace>> traces_;  // by last use; at most kMaxTraces
   std::unique_ptr<Tracing> tracing_;
 };
 

@@ -51,6 +51,29 @@ py::object Run(CompiledGraph& graph, const py::list& args) {
   return results ? py::object(ToPython(*results)) : py::none();
 }
 
+// What the plugin tells of the program that ran last.
+py::dict Costs(const CompiledGraph& graph) {
+  py::dict costs;
+  const auto program = graph.program();
+  if (program == nullptr) return costs;
+  const pjrt::Executable& executable = *program->executable;
+  costs["analysis"] = py::cast(executable.CostAnalysis());
+  const pjrt::CompiledMemoryStats memory = executable.MemoryStats();
+  costs["argument_bytes"] = memory.argument_bytes;
+  costs["output_bytes"] = memory.output_bytes;
+  costs["alias_bytes"] = memory.alias_bytes;
+  costs["temp_bytes"] = memory.temp_bytes;
+  costs["peak_bytes"] = memory.peak_bytes;
+  return costs;
+}
+
+py::tuple Optimized(const CompiledGraph& graph) {
+  const auto program = graph.program();
+  if (program == nullptr) return py::make_tuple("", py::bytes());
+  const pjrt::Executable::Program optimized = program->executable->OptimizedProgram();
+  return py::make_tuple(optimized.format, py::bytes(optimized.code));
+}
+
 }  // namespace
 
 void BindCompile(py::module_& m) {
@@ -66,7 +89,10 @@ void BindCompile(py::module_& m) {
            }))
       .def("abort", &CompiledGraph::Abort)
       .def_property_readonly("num_traces", &CompiledGraph::num_traces)
-      .def_property_readonly("text", &CompiledGraph::text);
+      .def_property_readonly("name", &CompiledGraph::name)
+      .def_property_readonly("text", wrap_pybind_function(&CompiledGraph::text))
+      .def_property_readonly("costs", wrap_pybind_function(&Costs))
+      .def_property_readonly("optimized", wrap_pybind_function(&Optimized));
 
   py::class_<compile::Region>(m, "Region")
       .def(py::init<>())

@@ -221,6 +221,83 @@ def test_a_call_without_a_lowering_cuts_the_graph():
     assert any("a graph is cut at aten" in str(w.message) for w in caught)
 
 
+def test_the_last_graph_can_be_looked_at():
+    x = torch.ones(64, 32, device=TPU)
+    compiled = torch.compile(lambda x: torch.softmax(x @ x.t(), -1))
+    compiled(x)
+    graph = torch.tpu.compiler.last()
+    assert graph == torch.tpu.compiler.graphs()[-1]
+    assert graph.flops >= 2 * 64 * 64 * 32
+    assert graph.bytes_accessed >= x.nbytes
+    assert graph.peak_bytes >= graph.argument_bytes + graph.output_bytes
+    assert graph.output_bytes == 64 * 64 * 4
+    assert "stablehlo.dot_general" in graph.stablehlo
+    name, code = graph.optimized
+    assert name and code
+
+
+def test_a_graph_keeps_so_many_traces():
+    graph = torch.tpu.compiler.last
+    compiled = torch.compile(lambda x, n: x.view(-1, n) * 2, dynamic=True)
+    x = torch.ones(2520, device=TPU)
+    for n in [n for n in range(1, 2521) if 2520 % n == 0] * 2:
+        assert compiled(x, n).shape == (2520 // n, n)
+    assert graph().traces <= 64
+
+
+def test_exported_programs_run():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 3)
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x, *, scale):
+            self.calls += 1
+            return self.linear(x).relu() * scale
+
+    torch.manual_seed(0)
+    model, x, scale = Model(), torch.randn(2, 4), torch.tensor(2.0)
+    exported = torch.export.export(model, (x,), {"scale": scale})
+    want = model(x, scale=scale)
+    module = exported.module().to(TPU)
+    calls = module.calls.item()
+    close(module(x.to(TPU), scale=scale.to(TPU)).detach(), want.detach())
+    compiled = torch.compile(module)
+    close(compiled(x.to(TPU), scale=scale.to(TPU)).detach(), want.detach())
+    assert module.calls.item() == calls + 2
+
+
+def test_custom_ops_with_fake_kernels():
+    @torch.library.custom_op("torch_tpu_tests::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    twice.register_fake(torch.empty_like)
+    x = torch.ones(3, device=TPU)
+    assert torch.compile(lambda x: twice(x + 1) + 1, fullgraph=True)(x).tolist() == [5] * 3
+
+
+def test_checkpoints_and_autocast():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8)).to(TPU)
+    x = torch.randn(4, 8, device=TPU)
+
+    def loss(x):
+        with torch.autocast(TPU):
+            y = torch.utils.checkpoint.checkpoint(model, x, use_reentrant=False)
+        return y.float().square().sum()
+
+    gradients = []
+    for run in (loss, torch.compile(loss)):
+        torch.manual_seed(1)
+        model.zero_grad()
+        run(x).backward()
+        gradients.append([p.grad.cpu() for p in model.parameters()])
+    for ours, eager in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, eager, rtol=2e-2, atol=2e-2)
+
+
 def test_unknown_options_are_a_type_error():
     with pytest.raises(TypeError, match="expected options of .*, got 'no_such'"):
         torch.compile(lambda x: x, backend=TPU, options={"no_such": 1})

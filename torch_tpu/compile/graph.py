@@ -7,9 +7,11 @@ mode. Later calls are one launch from C++.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import operator
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +23,8 @@ from torch_tpu.compile import control_flow
 
 _number = itertools.count()
 _told: set[str] = set()  # calls that graphs were cut at
+# Graphs as they were traced, oldest first; one that has several traces stands several times.
+made: collections.deque[weakref.ref[_C.CompiledGraph]] = collections.deque(maxlen=1024)
 
 
 def compile_aten(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], *, kind: str):
@@ -59,6 +63,7 @@ class Graph:
             if not self._trace(args):
                 return self._parts(args)
             results = self._compiled.run(args)
+            made.append(weakref.ref(self._compiled))
         args.clear()
         return results
 

@@ -59,7 +59,7 @@ from torch.tpu.streams import (
     stream,
 )
 
-from . import distributed, memory, random, streams
+from . import compiler, distributed, memory, random, streams
 
 __all__ = [
     "CompileRecord",
@@ -70,6 +70,7 @@ __all__ = [
     "StreamContext",
     "TpuDeviceProperties",
     "allow_excess_precision",
+    "compiler",
     "compiles",
     "current_device",
     "current_stream",
