@@ -89,6 +89,12 @@ const std::vector<SettingRow>& SettingRows() {
        "Warn when one line of code compiles more programs than this for one op; 0 never warns."},
       {"TORCH_TPU_DUMP_PROGRAMS", "string", "", "",
        "Folder to write the StableHLO text of every program to, compiled or loaded."},
+      {"TORCH_TPU_GROWING_SHAPES", "int", "3", "",
+       "When one call has come with this many sizes of a dimension, one program serves many sizes: "
+       "arrays are padded and the real size is an operand. 0 compiles for each size."},
+      {"TORCH_TPU_GROWING_MEMORY", "int", "200", "",
+       "The most that a padded array may take, in percent of what its elements take; at least "
+       "101."},
       {"TORCH_TPU_QUIET", "bool", "0", "0|1",
        "Do not print the notice that the CPU plugin stands in for a TPU."},
   };
@@ -116,6 +122,10 @@ const Settings& GetSettings() {
     s.log_compiles = Bool("TORCH_TPU_LOG_COMPILES");
     s.recompile_warning = Int("TORCH_TPU_RECOMPILE_WARNING");
     s.dump_programs = Text("TORCH_TPU_DUMP_PROGRAMS");
+    s.growing_shapes = Int("TORCH_TPU_GROWING_SHAPES");
+    s.growing_memory = Int("TORCH_TPU_GROWING_MEMORY");
+    TORCH_CHECK_VALUE(s.growing_memory > 100,
+                      "TORCH_TPU_GROWING_MEMORY: expected at least 101, got ", s.growing_memory);
     s.quiet = Bool("TORCH_TPU_QUIET");
     return s;
   }();

@@ -27,6 +27,8 @@ struct Settings {
   bool log_compiles;             // TORCH_TPU_LOG_COMPILES
   int64_t recompile_warning;     // TORCH_TPU_RECOMPILE_WARNING
   std::string dump_programs;     // TORCH_TPU_DUMP_PROGRAMS
+  int64_t growing_shapes;        // TORCH_TPU_GROWING_SHAPES
+  int64_t growing_memory;        // TORCH_TPU_GROWING_MEMORY
   bool quiet;                    // TORCH_TPU_QUIET
 };
 

@@ -99,12 +99,13 @@ std::string CompileLog::DifferenceFromNearest(const ProgramDescription& descript
 }
 
 void CompileLog::Add(std::string_view program_bytes, std::string call_site, double seconds,
-                     Origin origin) {
+                     Origin origin, bool for_many_sizes) {
   ProgramDescription description = Describe(program_bytes);
   if (description.items.size() > kMaxItems) description.items.resize(kMaxItems);
   CompileRecord record;
   record.op = description.op;
   record.program = description.text;
+  if (for_many_sizes) record.program += ", padded to serve many sizes";
   record.call_site = std::move(call_site);
   record.seconds = seconds;
   record.origin = origin;
@@ -147,6 +148,11 @@ void CompileLog::Reset() {
   records_.clear();
   earlier_.clear();
   compiled_at_.clear();
+}
+
+bool CompileLog::printing() const {
+  const std::lock_guard lock(mutex_);
+  return print_;
 }
 
 void CompileLog::SetPrinting(bool print) {

@@ -38,11 +38,13 @@ class CompileLog {
 
   // Keeps the record, prints it where that is asked for, and warns of a line that compiles again
   // and again.
-  void Add(std::string_view program_bytes, std::string call_site, double seconds, Origin origin);
+  void Add(std::string_view program_bytes, std::string call_site, double seconds, Origin origin,
+           bool for_many_sizes = false);
   // The latest ones, oldest first.
   std::vector<CompileRecord> Records() const;
   void Reset();
   void SetPrinting(bool print);
+  bool printing() const;
 
  private:
   CompileLog();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "exec/program_reader.h"
+#include "exec/resize.h"
 #include "exec/sequence.h"
 #include "lowering/registry.h"
 
@@ -195,6 +196,13 @@ ProgramDescription DescribeRegions(const RegionCall& call) {
 ProgramDescription Describe(std::string_view program_bytes) {
   if (SequenceView::Is(program_bytes)) return DescribeSequence(SequenceView(program_bytes));
   if (RegionCall::Is(program_bytes)) return DescribeRegions(RegionCall::Parse(program_bytes));
+  if (ResizeView::Is(program_bytes)) {
+    const ResizeView resize(program_bytes);
+    const std::string from = TypeText(resize.dtype, resize.from), to = ToString(resize.to);
+    return {kResizeName,
+            fmt::format("{}({}, {})", kResizeName, from, to),
+            {{"argument 0", from}, {"argument 1", to}}};
+  }
   return Describer(program_bytes).Run();
 }
 

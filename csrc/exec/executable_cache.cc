@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/settings.h"
+#include "exec/growing_shapes.h"
 #include "exec/program_store.h"
 #include "exec/stats.h"
 #include "pjrt/compile_options.h"
@@ -79,48 +80,83 @@ hlo::Target ExecutableCache::target() {
   return cpu ? hlo::Target::kCpu : hlo::Target::kTpu;
 }
 
-std::unique_ptr<CompiledProgram> ExecutableCache::Make(std::string_view key, Origin& origin) {
+std::shared_ptr<const pjrt::Executable> ExecutableCache::GetExecutable(
+    const LoweredProgram& program, Origin& origin, double& seconds) {
   ProgramStore& store = ProgramStore::Get();
-  const bool dump = !GetSettings().dump_programs.empty();  // of what is loaded, too
-  if (!dump) {
+  pjrt::Client& client = Runtime::Get().client();
+  if (!GetSettings().dump_programs.empty()) Dump(program);
+  const std::string options = CompileOptionsFor(client, program);
+  const std::string name = store.ExecutableName(program.text, options);
+  const size_t num_outputs = program.outputs.size();
+  // There when only the key is new: another build of ours, or another program of the same text.
+  std::shared_ptr<const pjrt::Executable> executable =
+      store.LoadExecutable(name, num_outputs, origin);
+  if (executable != nullptr) return executable;
+  const NameLock lock = store.Lock(name);
+  executable = store.LoadExecutable(name, num_outputs, origin);
+  if (executable != nullptr) return executable;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    executable = std::make_shared<pjrt::Executable>(client.Compile(program.text, options));
+  } catch (const pjrt::Error& error) {
+    pjrt::ThrowAsTorchError(error, program.name);
+  }
+  TORCH_INTERNAL_ASSERT(executable->num_outputs() == num_outputs);
+  seconds = SecondsSince(start);
+  origin = Origin::kCompiled;
+  ++GetStats().compiles;
+  GetStats().compile_microseconds += static_cast<int64_t>(seconds * 1e6);
+  store.SaveExecutable(name, *executable);
+  return executable;
+}
+
+std::shared_ptr<const CompiledProgram> ExecutableCache::Make(std::string_view key, Origin& origin) {
+  if (auto padded = GrowingShapes::Get().FindOrCompile(key, origin)) return padded;
+  ProgramStore& store = ProgramStore::Get();
+  if (GetSettings().dump_programs.empty()) {  // what is loaded is dumped, too
     if (auto stored = store.Load(key, origin)) return stored;
   }
-  auto made = std::make_unique<CompiledProgram>();
-  pjrt::Client& client = Runtime::Get().client();
+  auto made = std::make_shared<CompiledProgram>();
   made->program = Lower(key, target());
   made->producer = Intern(made->program.name);
-  if (dump) Dump(made->program);
-  const std::string options = CompileOptionsFor(client, made->program);
-  const std::string name = store.ExecutableName(made->program.text, options);
-  const size_t num_outputs = made->program.outputs.size();
-  // There when only the key is new: another build of ours, or another program of the same text.
-  made->executable = store.LoadExecutable(name, num_outputs, origin);
   double seconds = 0;
-  if (made->executable == nullptr) {
-    const NameLock lock = store.Lock(name);
-    made->executable = store.LoadExecutable(name, num_outputs, origin);
-    if (made->executable == nullptr) {
-      const auto start = std::chrono::steady_clock::now();
-      try {
-        made->executable =
-            std::make_unique<pjrt::Executable>(client.Compile(made->program.text, options));
-      } catch (const pjrt::Error& error) {
-        pjrt::ThrowAsTorchError(error, made->program.name);
-      }
-      TORCH_INTERNAL_ASSERT(made->executable->num_outputs() == num_outputs);
-      seconds = SecondsSince(start);
-      origin = Origin::kCompiled;
-      ++GetStats().compiles;
-      GetStats().compile_microseconds += static_cast<int64_t>(seconds * 1e6);
-      store.SaveExecutable(name, *made->executable);
-    }
-  }
-  store.SaveProgram(key, made->program, name, seconds);
+  made->executable = GetExecutable(made->program, origin, seconds);
+  const std::string options = CompileOptionsFor(Runtime::Get().client(), made->program);
+  store.SaveProgram(key, made->program, store.ExecutableName(made->program.text, options), seconds);
   made->program.text = {};
   return made;
 }
 
-std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key,
+// An exact program is there; its place goes to one for many sizes, where there is one.
+std::shared_ptr<const CompiledProgram> ExecutableCache::FindPadded(
+    Entry& exact, std::optional<std::string> call_site) {
+  if (!exact.may_have_padded.exchange(false)) return exact.compiled;
+  if (!call_site) call_site = FindCallSite();
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t before = GetStats().padded_programs;
+  Origin origin = Origin::kCompiled;
+  const auto padded = GrowingShapes::Get().FindOrCompile(exact.key, origin);
+  if (padded == nullptr) return exact.compiled;
+  if (GetStats().padded_programs != before) {
+    CompileLog::Get().Add(exact.key, *std::move(call_site), SecondsSince(start), origin,
+                          /*for_many_sizes=*/true);
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto [it, end] = entries_.equal_range(exact.hash); it != end; ++it) {
+    if (it->second.get() != &exact) continue;
+    auto entry = std::make_shared<Entry>();
+    entry->key = exact.key;
+    entry->hash = exact.hash;
+    entry->last_use = clock_.load();
+    entry->compiled = padded;
+    exact.is_kept = false;
+    it->second = std::move(entry);
+    break;
+  }
+  return padded;
+}
+
+std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view key, bool padded,
                                                              std::optional<std::string> call_site) {
   const uint64_t hash = HashBytes(key);
   std::shared_ptr<Entry>& recent = Recent::OfThread().Slot(hash);
@@ -128,6 +164,10 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
       [[likely]] {
     recent->last_use.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
+    if (padded && recent->compiled->padding == nullptr) [[unlikely]] {
+      const std::shared_ptr<Entry> exact = recent;
+      return FindPadded(*exact, std::move(call_site));
+    }
     return recent->compiled;
   }
   std::shared_ptr<Entry> entry;
@@ -144,7 +184,10 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
       entry->last_use = clock_.load();
       GetStats().cache_hits.fetch_add(1, std::memory_order_relaxed);
       recent = entry;
-      return entry->compiled;
+      lock.unlock();
+      return padded && entry->compiled->padding == nullptr
+                 ? FindPadded(*entry, std::move(call_site))
+                 : entry->compiled;
     }
     if (missed) {
       entry = std::make_shared<Entry>();
@@ -156,6 +199,18 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
     // Takes the interpreter's lock, which a thread that waits for our entry may hold: so before
     // there is one.
     lock.unlock();
+    if (auto found = GrowingShapes::Get().Find(key)) {
+      entry = std::make_shared<Entry>();
+      entry->key = std::string(key);
+      entry->hash = hash;
+      entry->compiled = found;
+      lock.lock();
+      entry->last_use = ++clock_;
+      entries_.emplace(hash, entry);
+      recent = entry;
+      if (limit_ > 0 && entries_.size() > limit_) DropOldest();
+      return found;
+    }
     if (!call_site) call_site = FindCallSite();
   }
   const auto start = std::chrono::steady_clock::now();
@@ -182,7 +237,8 @@ std::shared_ptr<const CompiledProgram> ExecutableCache::Find(std::string_view ke
     changed_.notify_all();
     if (limit_ > 0 && entries_.size() > limit_) DropOldest();
   }
-  CompileLog::Get().Add(key, *std::move(call_site), SecondsSince(start), origin);
+  CompileLog::Get().Add(key, *std::move(call_site), SecondsSince(start), origin,
+                        /*for_many_sizes=*/made->padding != nullptr);
   return made;
 }
 

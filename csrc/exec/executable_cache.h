@@ -22,10 +22,13 @@ class ExecutableCache {
 
   // The program for these bytes, loaded from disk or lowered and compiled at the first call. Other
   // threads that ask for the same key wait; a failure is thrown to each of them and nothing is
-  // kept.
-  // `call_site`: for the compile log; asked of the interpreter where it is not given.
-  std::shared_ptr<const CompiledProgram> Find(std::string_view key,
+  // kept. `padded`: some of its arrays are, so that a program for many sizes is better than an
+  // exact one. `call_site`: for the compile log; asked of the interpreter where it is not given.
+  std::shared_ptr<const CompiledProgram> Find(std::string_view key, bool padded = false,
                                               std::optional<std::string> call_site = {});
+  // The executable of a lowered program, from disk or from the compiler.
+  static std::shared_ptr<const pjrt::Executable> GetExecutable(const LoweredProgram& program,
+                                                                Origin& origin, double& seconds);
   // What the process's plugin compiles for.
   static hlo::Target target();
   size_t size() const;
@@ -42,10 +45,13 @@ class ExecutableCache {
     std::atomic<bool> is_kept{true};
     std::shared_ptr<const CompiledProgram> compiled;
     std::exception_ptr failure;
+    std::atomic<bool> may_have_padded{true};  // another program, for many sizes
   };
   ExecutableCache();
   struct Recent;
-  static std::unique_ptr<CompiledProgram> Make(std::string_view key, Origin& origin);
+  static std::shared_ptr<const CompiledProgram> Make(std::string_view key, Origin& origin);
+  std::shared_ptr<const CompiledProgram> FindPadded(
+      Entry& exact, std::optional<std::string> call_site);
   void DropOldest();
   template <typename Condition>
   void Drop(const Condition& condition);

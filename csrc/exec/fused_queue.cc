@@ -60,7 +60,7 @@ uint32_t FusedQueue::Use(const BufferRef& buffer) {
   if (buffer->is_promise() && buffer->source() == batch_.get()) {
     id = buffer->promise_id();
   } else {
-    buffer->buffer();  // raises what failed
+    buffer->own_array();  // raises what failed
     const auto [found, is_new] =
         externals_.emplace(buffer.get(), static_cast<uint32_t>(values_.size()));
     if (is_new) values_.push_back({.array = buffer});
@@ -76,7 +76,7 @@ Launched FusedQueue::Add(ProgramWriter& writer, int64_t stream) {
   // Promises of other queues; their locks are not taken under ours.
   for (const ProgramWriter::Input& input : writer.inputs()) {
     if (input.buffer != nullptr && input.buffer->device() != writer.device()) {
-      input.buffer->buffer();
+      input.buffer->own_array();
     }
   }
   const std::lock_guard lock(mutex_);
@@ -232,7 +232,7 @@ void FusedQueue::LaunchCall(const Call& call) {
     arrays.push_back(base == SequenceWriter::kUnwritten ? &unwritten : &values_[base].array);
   }
   const Launched launched =
-      Run(ExecutableCache::Get().Find(call.types->bytes, call.types->first_site), device_, stream_,
+      Run(ExecutableCache::Get().Find(call.types->bytes, /*padded=*/false, call.types->first_site), device_, stream_,
           {arrays, 1, IntArrayRef(ints_).slice(call.ints, call.num_ints),
            c10::ArrayRef<double>(doubles_).slice(call.doubles, call.num_doubles), !call.random});
   for (size_t i = 0; i < launched.outputs.size(); ++i) {
@@ -312,7 +312,7 @@ void FusedQueue::LaunchSequence(size_t begin, size_t end) {
   c10::SmallVector<const BufferRef*, 16> arrays;
   for (uint32_t id : externals) arrays.push_back(&values_[id].array);
   if (guarded) doubles.push_back(1);
-  const Launched launched = Run(ExecutableCache::Get().Find(writer.Take(), first.types->first_site),
+  const Launched launched = Run(ExecutableCache::Get().Find(writer.Take(), /*padded=*/false, first.types->first_site),
                                 device_, stream_, {arrays, 1, ints, doubles, !random});
   for (size_t i = 0; i < outputs.size(); ++i) Keep(outputs[i], launched.outputs[i]);
 }

@@ -9,6 +9,7 @@
 #include "exec/eager_mode.h"
 #include "exec/fused_queue.h"
 #include "exec/recording.h"
+#include "exec/resize.h"
 #include "exec/stats.h"
 #include "pjrt/error.h"
 
@@ -25,8 +26,12 @@ class OperandCache {
     const std::lock_guard lock(mutex_);
     if (slot.buffer == nullptr || slot.bytes != bytes || slot.buffer->device() != device ||
         slot.buffer->type().dtype != dtype) {
+      Runtime& runtime = Runtime::Get();
       slot.buffer =
-          Runtime::Get().ToDevice(bytes.data(), {dtype, {count}}, device, std::nullopt, "operands");
+          runtime.ToDevice(bytes.data(), {dtype, {count}}, device, std::nullopt, "operands");
+      // No tensor's memory: few bytes, however much is launched.
+      runtime.device(device).memory.Free(slot.buffer->bytes());
+      slot.buffer->GiveBytesAway();
       slot.bytes = std::string(bytes);
     }
     return slot.buffer;
@@ -61,6 +66,7 @@ Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_
              const LaunchInputs& inputs) {
   Runtime& runtime = Runtime::Get();
   const LoweredProgram& program = compiled->program;
+  const Padding* padding = compiled->padding.get();
   DeviceState& state = runtime.device(device);
   if (!program.check_messages.empty()) state.BoundChecks();
 
@@ -76,11 +82,13 @@ Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_
       donated[i] = false;
       continue;
     }
-    if (donated[i] && buffer.use_count() > inputs.holders) {
+    const pjrt::Buffer& array =
+        padding == nullptr ? buffer->buffer() : buffer->PaddedTo(padding->inputs[args.size()]);
+    if (donated[i] && (buffer.use_count() > inputs.holders || &array != &buffer->own_array())) {
       keep.push_back(static_cast<int64_t>(args.size()));
       donated[i] = false;
     }
-    args.push_back(buffer->raw());
+    args.push_back(array.raw());
   }
   c10::SmallVector<BufferRef, 2> operands;
   if (!inputs.ints.empty()) {
@@ -91,6 +99,11 @@ Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_
     operands.push_back(OperandPack(inputs.doubles, DType::Double, device, true));
     args.push_back(operands.back()->raw());
   }
+  if (padding != nullptr) {
+    operands.push_back(OperandPack<int64_t>(compiled->size, DType::Long, device, true));
+    args.push_back(operands.back()->raw());
+    GetStats().padded_launches.fetch_add(1, std::memory_order_relaxed);
+  }
 
   const size_t n = program.outputs.size();
   c10::SmallVector<PJRT_Buffer*, 8> raw(n, nullptr);
@@ -98,10 +111,14 @@ Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_
   auto give_back = c10::make_scope_exit([&] {
     for (int64_t bytes : allocated) state.memory.Free(bytes);
   });
-  for (const auto& output : program.outputs) {
+  const auto array_dims = [&](size_t i) -> const Dims& {
+    return padding == nullptr ? program.outputs[i].type.dims : padding->outputs[i];
+  };
+  for (size_t i = 0; i < n; ++i) {
     // An output over a donated input takes its bytes over.
+    const auto& output = program.outputs[i];
     const bool in_place = output.written_input >= 0 && donated[output.written_input];
-    const int64_t bytes = in_place ? 0 : BytesOf(output.type);
+    const int64_t bytes = in_place ? 0 : BytesOf({output.type.dtype, array_dims(i)});
     state.memory.Allocate(bytes);
     allocated.push_back(bytes);
   }
@@ -119,8 +136,8 @@ Launched Run(std::shared_ptr<const CompiledProgram> compiled, int device, int64_
   for (size_t i = 0; i < n; ++i) {
     const hlo::Type& type = program.outputs[i].type;
     launched.outputs.push_back(std::make_shared<DeviceBuffer>(
-        pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, type.dims), type, device,
-        producer));
+        pjrt::Buffer(runtime.shared_client(), raw[i], type.dtype, array_dims(i)), type, device,
+        producer, padding == nullptr ? Dims() : padding->outputs[i]));
     const int written = program.outputs[i].written_input;
     if (written >= 0 && donated[written]) (*inputs.arrays[written])->GiveBytesAway();
   }
@@ -147,9 +164,13 @@ void Settle(const Launched& launched, int device) {
 }
 
 Launched Launch(ProgramWriter& writer, int64_t stream) {
-  auto compiled = ExecutableCache::Get().Find(writer.bytes());
   c10::SmallVector<const BufferRef*, 8> arrays;
-  for (const ProgramWriter::Input& input : writer.inputs()) arrays.push_back(&input.buffer);
+  bool padded = false;
+  for (const ProgramWriter::Input& input : writer.inputs()) {
+    arrays.push_back(&input.buffer);
+    padded = padded || (input.buffer != nullptr && input.buffer->padded());
+  }
+  auto compiled = ExecutableCache::Get().Find(writer.bytes(), padded);
   // Held by its storage and by the writer: any further holder still wants the old contents.
   Launched launched = Run(std::move(compiled), writer.device(), stream,
                           {arrays, 2, writer.ints(), writer.doubles(), !writer.has_random()});
@@ -159,6 +180,28 @@ Launched Launch(ProgramWriter& writer, int64_t stream) {
   }
   Settle(launched, writer.device());
   return launched;
+}
+
+BufferRef ResizeOnDevice(const DeviceBuffer& buffer, const Dims& dims) {
+  Runtime& runtime = Runtime::Get();
+  const DType dtype = buffer.type().dtype;
+  const auto compiled =
+      ExecutableCache::Get().Find(ResizeKey(dtype, Dims(buffer.own_dims()), dims));
+  DeviceState& state = runtime.device(buffer.device());
+  const int64_t bytes = BytesOf({dtype, dims});
+  state.memory.Allocate(bytes);
+  PJRT_Buffer *arg = buffer.own_array().raw(), *result = nullptr;
+  pjrt::Event done;
+  try {
+    compiled->executable->Execute({&arg, 1}, buffer.device(), {}, {&result, 1}, &done);
+  } catch (const pjrt::Error& error) {
+    state.memory.Free(bytes);
+    pjrt::ThrowAsTorchError(error, compiled->program.name);
+  }
+  GetStats().launches.fetch_add(1, std::memory_order_relaxed);
+  state.work(0).Add(std::move(done));
+  return std::make_shared<DeviceBuffer>(pjrt::Buffer(runtime.shared_client(), result, dtype, dims),
+                                        hlo::Type{dtype, dims}, buffer.device(), buffer.producer());
 }
 
 Launched Submit(ProgramWriter& writer, int64_t stream) {

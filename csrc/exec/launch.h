@@ -36,6 +36,10 @@ void Settle(const Launched& launched, int device);
 // their storages get the new ones. Throws before anything changed when the device has no room.
 Launched Launch(ProgramWriter& writer, int64_t stream);
 
+// The contents of `buffer` in an array of other dims: its first elements along each dimension, and
+// anything behind them.
+BufferRef ResizeOnDevice(const DeviceBuffer& buffer, const Dims& dims);
+
 // Launches the call, or adds it to the thread's recording where there is one, or to the queue of
 // the fused mode.
 Launched Submit(ProgramWriter& writer, int64_t stream);

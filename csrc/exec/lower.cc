@@ -6,6 +6,7 @@
 #include <set>
 
 #include "exec/call_decoder.h"
+#include "exec/resize.h"
 #include "exec/sequence_lowering.h"
 
 namespace torch_tpu::exec {
@@ -47,7 +48,7 @@ void Finish(Builder& b, Values outputs, Values oks, LoweredProgram& program) {
     outputs.push_back(flags);
   }
   b.SetResults(outputs);
-  if (b.target() == hlo::Target::kCpu && ProductsOnly(b)) {
+  if (ForXnnpack(b)) {
     // XNNPACK packs a right side that is a parameter only once per address, and eager writes in
     // place. A reshaped parameter is packed at each launch.
     program.use_xnnpack = true;
@@ -60,8 +61,7 @@ std::string AliasingOutput(size_t output) {
   return fmt::format("tf.aliasing_output = {} : i32", output);
 }
 
-LoweredProgram LowerCall(std::string_view bytes, hlo::Target target) {
-  Builder b("program", target);
+LoweredProgram LowerCall(std::string_view bytes, Builder& b) {
   CallDecoder call(bytes, b);
   for (CallDecoder::Base& base : call.bases()) {
     if (base.written_before) base.value = b.Parameter(base.type);
@@ -89,9 +89,8 @@ LoweredProgram LowerCall(std::string_view bytes, hlo::Target target) {
   return program;
 }
 
-LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
+LoweredProgram LowerSequence(std::string_view bytes, Builder& b) {
   const SequenceView sequence(bytes);
-  Builder b("program", target);
   Values externals;
   for (const hlo::Type& type : sequence.externals) externals.push_back(b.Parameter(type));
   const int ints = static_cast<int>(sequence.operands.ints);
@@ -117,8 +116,21 @@ LoweredProgram LowerSequence(std::string_view bytes, hlo::Target target) {
 
 }  // namespace
 
+bool ForXnnpack(const Builder& b) { return b.target() == hlo::Target::kCpu && ProductsOnly(b); }
+
 LoweredProgram Lower(std::string_view bytes, hlo::Target target) {
-  return SequenceView::Is(bytes) ? LowerSequence(bytes, target) : LowerCall(bytes, target);
+  Builder b("program", target);
+  return Lower(bytes, b);
+}
+
+LoweredProgram Lower(std::string_view bytes, Builder& b) {
+  if (SequenceView::Is(bytes)) return LowerSequence(bytes, b);
+  if (ResizeView::Is(bytes)) {
+    LoweredProgram program = LowerResize(bytes, b);
+    program.text = b.Text();
+    return program;
+  }
+  return LowerCall(bytes, b);
 }
 
 }  // namespace torch_tpu::exec

@@ -51,6 +51,7 @@ enum class Tag : uint8_t {
   kReshaped,
   kSliced,
   kGathered,
+  kResize,  // see resize.h
 };
 
 // A tensor over a base array: what the eager room knows of it.
@@ -203,5 +204,9 @@ struct LoweredProgram {
 
 // Decodes and lowers. Errors of the lowering (shapes that do not fit, ...) pass through.
 LoweredProgram Lower(std::string_view bytes, hlo::Target target);
+// Into a builder that holds nothing yet.
+LoweredProgram Lower(std::string_view bytes, hlo::Builder& b);
+// Products of many rows and nothing that XNNPACK would change the values of.
+bool ForXnnpack(const hlo::Builder& b);
 
 }  // namespace torch_tpu::exec

@@ -66,7 +66,7 @@ uint32_t Recording::Use(const BufferRef& buffer) {
   if (own) {
     id = buffer->promise_id();
   } else {
-    if (OwnerOf(*buffer) == nullptr) buffer->buffer();  // another recording says what is wrong
+    if (OwnerOf(*buffer) == nullptr) buffer->own_array();  // another recording says what is wrong
     const auto found = captured_.find(buffer.get());
     id = found != captured_.end()
              ? found->second

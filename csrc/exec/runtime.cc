@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/settings.h"
+#include "exec/launch.h"
 #include "exec/stats.h"
 #include "pjrt/error.h"
 #include "pjrt/fork_guard.h"
@@ -28,25 +30,47 @@ int64_t HostMemoryBytes() {
   return static_cast<int64_t>(info.totalram) * info.mem_unit;
 }
 
+// Copies the elements that two row-major arrays have in common.
+void CopyCommon(const char* from, IntArrayRef from_dims, char* to, IntArrayRef to_dims,
+                size_t item) {
+  if (from_dims.empty()) {
+    std::memcpy(to, from, item);
+    return;
+  }
+  const IntArrayRef from_inner = from_dims.slice(1), to_inner = to_dims.slice(1);
+  const size_t from_step = NumElements(from_inner) * item, to_step = NumElements(to_inner) * item;
+  const int64_t count = std::min(from_dims[0], to_dims[0]);
+  if (from_inner == to_inner) {
+    std::memcpy(to, from, count * to_step);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    CopyCommon(from + i * from_step, from_inner, to + i * to_step, to_inner, item);
+  }
+}
+
 }  // namespace
 
 int64_t BytesOf(const hlo::Type& type) {
   return NumElements(type.dims) * static_cast<int64_t>(c10::elementSize(type.dtype));
 }
 
-DeviceBuffer::DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer)
+DeviceBuffer::DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer,
+                           Dims array_dims)
     : buffer_(std::move(buffer)),
+      state_(array_dims.empty() || array_dims == type.dims ? State::kPlain : State::kPadded),
+      array_dims_(padded() ? std::move(array_dims) : Dims()),
       type_(std::move(type)),
       device_(device),
       bytes_(BytesOf(type_)),
-      accounted_(bytes_),
+      accounted_(padded() ? BytesOf({type_.dtype, array_dims_}) : bytes_),
       producer_(producer) {}
 
 DeviceBuffer::DeviceBuffer(std::shared_ptr<ArraySource> source, uint32_t id, hlo::Type type,
                            int device, const char* producer)
     : source_(std::move(source)),
-      is_promise_(true),
       promise_id_(id),
+      state_(State::kPromise),
       type_(std::move(type)),
       device_(device),
       bytes_(BytesOf(type_)),
@@ -63,8 +87,38 @@ DeviceBuffer::~DeviceBuffer() {
 void DeviceBuffer::Fulfil(DeviceBuffer& made) {
   buffer_ = std::move(made.buffer_);
   accounted_ = std::exchange(made.accounted_, 0);
+  array_dims_ = std::move(made.array_dims_);
   made.buffer_.reset();
-  is_promise_.store(false, std::memory_order_release);
+  state_.store(made.state_, std::memory_order_release);
+}
+
+const pjrt::Buffer& DeviceBuffer::PaddedTo(IntArrayRef dims) const {
+  const pjrt::Buffer& own = own_array();
+  if (own_dims() == dims) return own;
+  static std::mutex& mutex = *new std::mutex();
+  const auto find = [&]() -> const pjrt::Buffer* {
+    for (const auto& other : others_) {
+      if (other->own_dims() == dims) return &*other->buffer_;
+    }
+    return nullptr;
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (const pjrt::Buffer* found = find()) return *found;
+  }
+  std::shared_ptr<DeviceBuffer> made = Resized(dims);
+  const std::lock_guard lock(mutex);
+  if (const pjrt::Buffer* found = find()) return *found;
+  others_.push_back(std::move(made));
+  return *others_.back()->buffer_;
+}
+
+BufferRef DeviceBuffer::Resized(IntArrayRef dims) const {
+  constexpr int64_t kMostThroughHost = 1 << 20;
+  if (uploaded_ && bytes_ <= kMostThroughHost) {
+    return Runtime::Get().ResizeOnHost(*this, Dims(dims));
+  }
+  return ResizeOnDevice(*this, Dims(dims));
 }
 
 void DeviceState::Synchronize() {
@@ -173,19 +227,39 @@ BufferRef Runtime::ToDevice(const void* data, const hlo::Type& type, int device,
     pjrt::Buffer buffer =
         client_->BufferFromHost(data, type.dtype, type.dims, byte_strides, device);
     GetStats().bytes_to_device += bytes;
-    return std::make_shared<DeviceBuffer>(std::move(buffer), type, device, producer);
+    auto made = std::make_shared<DeviceBuffer>(std::move(buffer), type, device, producer);
+    made->SetUploaded();
+    return made;
   } catch (const pjrt::Error& error) {
     memory.Free(bytes);
     pjrt::ThrowAsTorchError(error, producer);
   }
 }
 
+BufferRef Runtime::ResizeOnHost(const DeviceBuffer& buffer, const Dims& dims) {
+  const DType dtype = buffer.type().dtype;
+  std::vector<char> from(BytesOf({dtype, Dims(buffer.own_dims())})), to(BytesOf({dtype, dims}));
+  try {
+    if (!from.empty()) buffer.own_array().CopyToHost(from.data(), from.size()).Await();
+  } catch (const pjrt::Error& error) {
+    pjrt::ThrowAsTorchError(error, buffer.producer());
+  }
+  CopyCommon(from.data(), buffer.own_dims(), to.data(), dims, c10::elementSize(dtype));
+  // The type is what the array holds: padding counts as contents here.
+  return ToDevice(to.data(), {dtype, dims}, buffer.device(), std::nullopt, buffer.producer());
+}
+
 void Runtime::ToHost(const BufferRef& buffer, void* data, int64_t bytes) {
-  const pjrt::Buffer& array = buffer->buffer();  // a promise is kept first: its checks count, too
+  const pjrt::Buffer& array = buffer->own_array();  // a promise is kept first: its checks count
   devices_[buffer->device()]->RaiseFailedChecks();
   ++GetStats().synchronizations;
   try {
-    if (bytes > 0) {
+    if (buffer->padded()) {
+      std::vector<char> padded(BytesOf({buffer->type().dtype, Dims(buffer->own_dims())}));
+      array.CopyToHost(padded.data(), padded.size()).Await();
+      CopyCommon(padded.data(), buffer->own_dims(), static_cast<char*>(data), buffer->type().dims,
+                 c10::elementSize(buffer->type().dtype));
+    } else if (bytes > 0) {
       array.CopyToHost(data, bytes).Await();
     } else {
       array.ReadyEvent().Await();

@@ -30,12 +30,15 @@ class ArraySource {
 
 // A device array with its accounting. Shared by storages, launches under way and pending checks.
 // One that a call is to make which was written down and not launched has a type and no array yet:
-// a promise.
+// a promise. The array may be padded: longer than the type along some dimensions, with anything in
+// what is too much.
 class DeviceBuffer {
  public:
   // `producer` names the op for errors that surface when the buffer is read; a string literal or a
-  // name that lives as long as the process. The bytes must have been allocated with DeviceMemory.
-  DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer);
+  // name that lives as long as the process. The array's bytes must have been allocated with
+  // DeviceMemory. `array_dims`: of a padded array; empty: those of the type.
+  DeviceBuffer(pjrt::Buffer buffer, hlo::Type type, int device, const char* producer,
+               Dims array_dims = {});
   // A promise: number `id` of `source`.
   DeviceBuffer(std::shared_ptr<ArraySource> source, uint32_t id, hlo::Type type, int device,
                const char* producer);
@@ -43,18 +46,31 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
+  // An array of the type's dims.
   const pjrt::Buffer& buffer() const {
-    if (is_promise()) [[unlikely]]
-      source_->RequireArray(*this);
+    if (state_.load(std::memory_order_acquire) != State::kPlain) [[unlikely]]
+      return PaddedTo(type_.dims);
     return *buffer_;
   }
   PJRT_Buffer* raw() const { return buffer().raw(); }
-  bool is_promise() const { return is_promise_.load(std::memory_order_acquire); }
+  bool is_promise() const { return state_.load(std::memory_order_acquire) == State::kPromise; }
   // Of a promise, kept or not.
   ArraySource* source() const { return source_.get(); }
   uint32_t promise_id() const { return promise_id_; }
   // Keeps the promise with the array of `made`, which is empty afterwards.
   void Fulfil(DeviceBuffer& made);
+  bool padded() const { return state_.load(std::memory_order_acquire) == State::kPadded; }
+  // The array as it is, padded or not.
+  const pjrt::Buffer& own_array() const {
+    if (is_promise()) [[unlikely]]
+      source_->RequireArray(*this);
+    return *buffer_;
+  }
+  IntArrayRef own_dims() const { return padded() ? array_dims_ : type_.dims; }
+  // An array of dims that are at least the type's; padding holds anything.
+  const pjrt::Buffer& PaddedTo(IntArrayRef dims) const;
+  // The contents were copied from the host and depend on no launch.
+  void SetUploaded() { uploaded_ = true; }
   const hlo::Type& type() const { return type_; }
   int device() const { return device_; }
   int64_t bytes() const { return bytes_; }
@@ -63,10 +79,17 @@ class DeviceBuffer {
   void GiveBytesAway() { accounted_ = 0; }
 
  private:
+  enum class State : uint8_t { kPlain, kPadded, kPromise };
+  std::shared_ptr<DeviceBuffer> Resized(IntArrayRef dims) const;
+
   std::optional<pjrt::Buffer> buffer_;
   const std::shared_ptr<ArraySource> source_;
-  std::atomic<bool> is_promise_{false};
   uint32_t promise_id_ = 0;
+  std::atomic<State> state_;
+  bool uploaded_ = false;
+  Dims array_dims_;
+  // The same contents in arrays of other dims, made when they were asked for.
+  mutable std::vector<std::shared_ptr<DeviceBuffer>> others_;
   hlo::Type type_;
   int device_;
   int64_t bytes_, accounted_;
@@ -149,6 +172,9 @@ class Runtime {
   // Copies host memory to a new buffer (row-major unless `byte_strides` says otherwise).
   BufferRef ToDevice(const void* data, const hlo::Type& type, int device,
                      std::optional<IntArrayRef> byte_strides, const char* producer);
+  // A copy in an array of other dims, where the first elements along each dimension are the same:
+  // through the host, for a buffer that came from there.
+  BufferRef ResizeOnHost(const DeviceBuffer& buffer, const Dims& dims);
   // Blocks; raises failed index checks first, then the buffer's own error with its producer's name.
   void ToHost(const BufferRef& buffer, void* data, int64_t bytes);
   BufferRef ToOtherDevice(const BufferRef& buffer, int device);

@@ -14,9 +14,10 @@ std::map<std::string, int64_t> Stats::fallback_ops() const {
 }
 
 void Stats::Reset() {
-  for (auto* counter : {&compiles, &compile_microseconds, &cache_hits, &launches, &bytes_to_device,
-                        &bytes_to_host, &bytes_between_devices, &synchronizations, &fallbacks,
-                        &flushes, &fused_calls, &disk_hits, &disk_writes, &disk_bad_files}) {
+  for (auto* counter :
+       {&compiles, &compile_microseconds, &cache_hits, &launches, &bytes_to_device, &bytes_to_host,
+        &bytes_between_devices, &synchronizations, &fallbacks, &flushes, &fused_calls,
+        &padded_programs, &padded_launches, &disk_hits, &disk_writes, &disk_bad_files}) {
     *counter = 0;
   }
   const std::lock_guard lock(mutex_);

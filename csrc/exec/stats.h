@@ -14,6 +14,7 @@ struct Stats {
   std::atomic<int64_t> bytes_to_device{0}, bytes_to_host{0}, bytes_between_devices{0};
   std::atomic<int64_t> synchronizations{0}, fallbacks{0};
   std::atomic<int64_t> flushes{0}, fused_calls{0};
+  std::atomic<int64_t> padded_programs{0}, padded_launches{0};
   std::atomic<int64_t> disk_hits{0}, disk_writes{0}, disk_bad_files{0};
 
   void CountFallback(const std::string& op);

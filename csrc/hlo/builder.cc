@@ -3,6 +3,10 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
 #include "hlo/printer.h"
 
 namespace torch_tpu::hlo {
@@ -114,9 +118,67 @@ uint8_t Builder::TraitsOf(std::string_view op, ValueRef operands) const {
 Values Builder::Emit(std::string_view op, ValueRef operands, c10::ArrayRef<Type> results,
                      std::string_view attributes, c10::ArrayRef<std::string> regions) {
   Values values;
+  for (const Type& type : results) values.push_back(NewValue(type));
+  Write(op, operands, values, attributes, regions);
+  if (keeps_operations_ && depth_ == kFunctionDepth) [[unlikely]] {
+    Operation& operation = kept_.emplace_back();
+    operation.name = op;
+    for (const Value& operand : operands) operation.operands.push_back(operand.id_);
+    for (const Value& value : values) operation.results.push_back(value.id_);
+    operation.attributes = attributes;
+    operation.regions = regions.vec();
+    operation.location = location_;
+  }
+  return values;
+}
+
+void Builder::ReserveValues(const Builder& other) {
+  TORCH_INTERNAL_ASSERT(types_.empty());
+  types_ = other.types_;
+  traits_ = other.traits_;
+}
+
+Values Builder::Repeat(const Operation& operation, ValueRef operands) {
+  Values values;
+  for (int id : operation.results) values.push_back(Value(this, id));
+  location_ = operation.location;
+  Write(operation.name, operands, values, operation.attributes, operation.regions);
+  return values;
+}
+
+Values Builder::Inline(const std::string& region, ValueRef arguments) {
+  // "({\n ^bb0(%1: type, ...):\n operations \"stablehlo.return\"(%7, ...) : types\n })"
+  const auto id_at = [&](size_t at) { return std::atoi(region.c_str() + at + 1); };
+  std::map<int, int> renamed;
+  size_t at = region.find("^bb0(");
+  const size_t body = region.find('\n', at) + 1;
+  for (size_t i = 0; (at = region.find('%', at)) < body; ++at, ++i) {
+    renamed[id_at(at)] = arguments[i].id_;
+  }
+  TORCH_INTERNAL_ASSERT(renamed.size() == arguments.size());
+  const auto name_of = [&](int id) {
+    const auto found = renamed.find(id);
+    return found == renamed.end() ? id : found->second;
+  };
+  const size_t end = region.rfind("\"stablehlo.return\"");
+  for (size_t i = body; i < region.rfind('\n', end) + 1;) {
+    body_ += region[i];
+    if (region[i++] != '%') continue;
+    body_ += std::to_string(name_of(id_at(i - 1)));
+    while (std::isdigit(static_cast<unsigned char>(region[i])) != 0) ++i;
+  }
+  Values returned;
+  const size_t close = region.find(')', end);
+  for (size_t i = end; (i = region.find('%', i)) < close; ++i) {
+    returned.push_back(Value(this, name_of(id_at(i))));
+  }
+  return returned;
+}
+
+void Builder::Write(std::string_view op, ValueRef operands, ValueRef values,
+                    std::string_view attributes, c10::ArrayRef<std::string> regions) {
   operations_.emplace(op);
   const std::string operand_names = Names(operands), operand_types = Types(operands);
-  for (const Type& type : results) values.push_back(NewValue(type));
   for (Value value : values) {
     if (IsFloat(value.dtype()) || IsComplex(value.dtype())) {
       traits_[value.id_] = TraitsOf(op, operands);
@@ -143,7 +205,6 @@ Values Builder::Emit(std::string_view op, ValueRef operands, c10::ArrayRef<Type>
   }
   if (!location_.empty()) fmt::format_to(out, " loc(\"{}\")", location_);
   body_ += "\n";
-  return values;
 }
 
 Value Builder::Emit1(std::string_view op, ValueRef operands, const Type& result,

@@ -26,6 +26,7 @@ class Value {
  public:
   Value() = default;
   bool defined() const { return builder_ != nullptr; }
+  int id() const { return id_; }
   Builder& builder() const { return *builder_; }
   const Type& type() const;
   DType dtype() const { return type().dtype; }
@@ -84,6 +85,15 @@ enum class Precision : uint8_t { kDefault = 0, kHigh = 1, kHighest = 2 };
 // The compiler a program is for. It chooses among forms of equal value, never the value.
 enum class Target { kTpu, kCpu };
 
+// One operation as it was emitted, values by id.
+struct Operation {
+  std::string name;
+  std::vector<int> operands, results;
+  std::string attributes;            // as printed
+  std::vector<std::string> regions;  // as printed
+  std::string location;
+};
+
 class Builder {
  public:
   explicit Builder(std::string module_name = "main", Target target = Target::kTpu);
@@ -108,6 +118,22 @@ class Builder {
   void FlattenParameters() { flat_parameters_ = true; }
   const Values& results() const { return results_; }
   std::string Text() const;
+
+  // ---- the function as a list, for who makes another one of it
+  // Forms that are chosen by sizes are left out then, so that other sizes give the same list.
+  void KeepOperations() { keeps_operations_ = true; }
+  bool keeps_operations() const { return keeps_operations_; }
+  const std::vector<Operation>& kept_operations() const { return kept_; }  // regions apart
+  const Values& parameters() const { return parameters_; }
+  const std::string& parameter_attributes(size_t i) const { return parameter_attributes_[i]; }
+  const Type& TypeOf(int id) const { return types_[id]; }
+  size_t num_values() const { return types_.size(); }
+  // To be called first: the values of `other` keep their ids and types here.
+  void ReserveValues(const Builder& other);
+  // Emits an operation of the reserved values again: same results, attributes and regions.
+  Values Repeat(const Operation& operation, ValueRef operands);
+  // Emits what a kept region does with its arguments; gives back what it returns.
+  Values Inline(const std::string& region, ValueRef arguments);
   // Names of the operations emitted so far, regions included.
   const std::set<std::string, std::less<>>& operations() const { return operations_; }
   // Fewest rows of the left side of any dot_general so far, batches apart.
@@ -235,6 +261,8 @@ class Builder {
               std::string_view attributes = "", c10::ArrayRef<std::string> regions = {});
   Value Emit1(std::string_view op, ValueRef operands, const Type& result,
               std::string_view attributes = "", c10::ArrayRef<std::string> regions = {});
+  void Write(std::string_view op, ValueRef operands, ValueRef values, std::string_view attributes,
+             c10::ArrayRef<std::string> regions);
   std::string Names(ValueRef values) const;
   std::string Types(ValueRef values) const;
 
@@ -248,11 +276,14 @@ class Builder {
   Precision precision_ = Precision::kHighest;
   std::deque<Type> types_;       // by value id
   std::vector<uint8_t> traits_;  // by value id
+  bool keeps_operations_ = false;
+  std::vector<Operation> kept_;
   Values parameters_;
   std::vector<std::string> parameter_attributes_;
   Values results_;
   std::string body_;
-  int depth_ = 2;
+  static constexpr int kFunctionDepth = 2;
+  int depth_ = kFunctionDepth;
 };
 
 inline const Type& Value::type() const { return builder_->types_[id_]; }

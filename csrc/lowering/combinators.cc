@@ -94,7 +94,9 @@ Value ReduceWith(Builder& b, std::string_view op, Value x, Value init, IntArrayR
   };
   int64_t leading = x.rank(), count = 1;
   while (leading > 0 && reduced(leading - 1)) count *= x.dim(--leading);
-  if (b.target() != hlo::Target::kCpu || count < 2 * kLanes) return b.Reduce(op, x, init, dims);
+  if (b.target() != hlo::Target::kCpu || b.keeps_operations() || count < 2 * kLanes) {
+    return b.Reduce(op, x, init, dims);
+  }
 
   Dims shape(x.dims().begin(), x.dims().begin() + leading), others;
   for (int64_t i = 0; i < leading; ++i) {

@@ -23,6 +23,8 @@ py::dict Stats() {
   d["launches"] = stats.launches.load();
   d["flushes"] = stats.flushes.load();
   d["fused_calls"] = stats.fused_calls.load();
+  d["padded_programs"] = stats.padded_programs.load();
+  d["padded_launches"] = stats.padded_launches.load();
   d["fallbacks"] = stats.fallback_ops();
   d["bytes_to_device"] = stats.bytes_to_device.load();
   d["bytes_to_host"] = stats.bytes_to_host.load();

@@ -91,6 +91,7 @@ def test_a_line_that_compiles_again_and_again_is_warned_of_once(run_python, tmp_
         TORCH_TPU_QUIET="1",
         TORCH_TPU_CACHE_DIR=str(tmp_path / "cache"),
         TORCH_TPU_RECOMPILE_WARNING="8",
+        TORCH_TPU_GROWING_SHAPES="0",
         TORCH_TPU_LOG_COMPILES="1",
     )
     cold = run_python(script, **settings)

@@ -16,6 +16,8 @@ class Stats(TypedDict):
     disk_bad_files: int
     cache_hits: int
     launches: int
+    padded_programs: int
+    padded_launches: int
     fallbacks: dict[str, int]
     bytes_to_device: int
     bytes_to_host: int
