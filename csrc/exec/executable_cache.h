@@ -28,7 +28,7 @@ class ExecutableCache {
                                               std::optional<std::string> call_site = {});
   // The executable of a lowered program, from disk or from the compiler.
   static std::shared_ptr<const pjrt::Executable> GetExecutable(const LoweredProgram& program,
-                                                                Origin& origin, double& seconds);
+                                                               Origin& origin, double& seconds);
   // What the process's plugin compiles for.
   static hlo::Target target();
   size_t size() const;
@@ -50,8 +50,8 @@ class ExecutableCache {
   ExecutableCache();
   struct Recent;
   static std::shared_ptr<const CompiledProgram> Make(std::string_view key, Origin& origin);
-  std::shared_ptr<const CompiledProgram> FindPadded(
-      Entry& exact, std::optional<std::string> call_site);
+  std::shared_ptr<const CompiledProgram> FindPadded(Entry& exact,
+                                                    std::optional<std::string> call_site);
   void DropOldest();
   template <typename Condition>
   void Drop(const Condition& condition);

@@ -232,7 +232,8 @@ void FusedQueue::LaunchCall(const Call& call) {
     arrays.push_back(base == SequenceWriter::kUnwritten ? &unwritten : &values_[base].array);
   }
   const Launched launched =
-      Run(ExecutableCache::Get().Find(call.types->bytes, /*padded=*/false, call.types->first_site), device_, stream_,
+      Run(ExecutableCache::Get().Find(call.types->bytes, /*padded=*/false, call.types->first_site),
+          device_, stream_,
           {arrays, 1, IntArrayRef(ints_).slice(call.ints, call.num_ints),
            c10::ArrayRef<double>(doubles_).slice(call.doubles, call.num_doubles), !call.random});
   for (size_t i = 0; i < launched.outputs.size(); ++i) {
@@ -312,8 +313,9 @@ void FusedQueue::LaunchSequence(size_t begin, size_t end) {
   c10::SmallVector<const BufferRef*, 16> arrays;
   for (uint32_t id : externals) arrays.push_back(&values_[id].array);
   if (guarded) doubles.push_back(1);
-  const Launched launched = Run(ExecutableCache::Get().Find(writer.Take(), /*padded=*/false, first.types->first_site),
-                                device_, stream_, {arrays, 1, ints, doubles, !random});
+  const Launched launched =
+      Run(ExecutableCache::Get().Find(writer.Take(), /*padded=*/false, first.types->first_site),
+          device_, stream_, {arrays, 1, ints, doubles, !random});
   for (size_t i = 0; i < outputs.size(); ++i) Keep(outputs[i], launched.outputs[i]);
 }
 

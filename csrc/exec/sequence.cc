@@ -50,11 +50,15 @@ class Reader {
     at_ += size;
     return bytes_.substr(at_ - size, size);
   }
-  std::vector<hlo::Type> Types() {
+  // `places`: where each one's dims stand.
+  std::vector<hlo::Type> Types(std::vector<std::string_view>* places = nullptr) {
     std::vector<hlo::Type> types(Word());
     for (hlo::Type& type : types) {
       type.dtype = Get<DType>();
       type.dims.resize(Word());
+      if (places != nullptr) {
+        places->push_back(bytes_.substr(at_, type.dims.size() * sizeof(int64_t)));
+      }
       for (int64_t& dim : type.dims) dim = Get<int64_t>();
     }
     return types;
@@ -139,7 +143,7 @@ void SequenceWriter::Output(uint32_t value, int replaces) {
 
 SequenceView::SequenceView(std::string_view bytes) {
   Reader reader(bytes);
-  externals = reader.Types();
+  externals = reader.Types(&external_dims);
   calls.resize(reader.Word());
   outputs.resize(reader.Word());
   operands.ints = reader.Word();

@@ -83,6 +83,7 @@ struct SequenceView {
     int replaces;
   };
   std::vector<hlo::Type> externals;
+  std::vector<std::string_view> external_dims;  // the same dims as they stand in the bytes
   OperandCounts operands;
   bool guarded = false;
   std::vector<Call> calls;

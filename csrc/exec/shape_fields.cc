@@ -1,5 +1,6 @@
 #include "exec/shape_fields.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "exec/program_reader.h"
@@ -113,7 +114,20 @@ class Finder : private ProgramReader {
 
 ShapeFields::ShapeFields(std::string_view bytes) : rest(bytes) {
   if (SequenceView::Is(bytes)) {
-    for (const SequenceView::Call& call : SequenceView(bytes).calls) {
+    const SequenceView sequence(bytes);
+    // The sizes of branches and loops are not looked for.
+    if (std::any_of(sequence.calls.begin(), sequence.calls.end(),
+                    [](const auto& call) { return RegionCall::Is(call.bytes); })) {
+      return;
+    }
+    for (size_t i = 0; i < sequence.externals.size(); ++i) {
+      const size_t start = sequence.external_dims[i].data() - bytes.data();
+      for (size_t d = 0; d < sequence.externals[i].dims.size(); ++d) {
+        positions.push_back(static_cast<uint32_t>(start + d * sizeof(int64_t)));
+        values.push_back(sequence.externals[i].dims[d]);
+      }
+    }
+    for (const SequenceView::Call& call : sequence.calls) {
       Finder(call.bytes, call.bytes.data() - bytes.data(), *this);
     }
   } else {

@@ -460,18 +460,34 @@ class Padder {
   Values DynamicUpdateSlice() {
     const Forms into = OperandForms(0), update = OperandForms(1);
     Values operands = Operands();
+    Value& piece = operands[1];
+    Dims high(into.size(), 0), axes;
     for (size_t i = 0; i < into.size(); ++i) {
       Value& start = operands[i + 2];
       if (into[i] == update[i]) {
         start = b_.Constant(start.dtype(), 0);
-      } else if (update[i].varies()) {
-        Refuse("writes a piece of a varying size");
-      } else if (into[i].varies()) {
-        const Form room{into[i].slope, into[i].base - update[i].base};
-        start = b_.Max(Minimum(start, Number(room)), b_.Constant(start.dtype(), 0));
+        continue;
       }
+      if (!into[i].varies() && !update[i].varies()) continue;
+      const Form room{into[i].slope - update[i].slope, into[i].base - update[i].base};
+      start = b_.Max(Minimum(start, Number(room)), b_.Constant(start.dtype(), 0));
+      if (!update[i].varies()) continue;
+      axes.push_back(static_cast<int64_t>(i));
+      high[i] = bound(update[i]);
     }
-    return {b_.DynamicUpdateSlice(operands[0], operands[1], ValueRef(operands).slice(2))};
+    const ValueRef starts = ValueRef(operands).slice(2);
+    const Value x = operands[0];
+    if (axes.empty()) return {b_.DynamicUpdateSlice(x, piece, starts)};
+    // The padding of the piece must not cover what lies behind it.
+    const Value longer = b_.Pad(x, b_.Constant(x.dtype(), 0), Dims(into.size(), 0), high);
+    const Value old = b_.DynamicSlice(longer, starts, piece.dims());
+    Value real;
+    for (int64_t axis : axes) {
+      const Value here = Below(piece.dims(), axis, update[axis]);
+      real = real.defined() ? b_.And(real, here) : here;
+    }
+    const Value written = b_.DynamicUpdateSlice(longer, b_.Select(real, piece, old), starts);
+    return {b_.Slice(written, Dims(into.size(), 0), x.dims())};
   }
 
   Values Gather() {

@@ -127,3 +127,20 @@ def test_gradients_equal_those_of_the_cpu(make):
             assert parameter.grad is None, name
         else:
             assert_close(parameter.grad, wanted[name].grad)
+
+
+def test_a_growing_cache_compiles_for_buckets_of_lengths():
+    """The default cache of ``generate`` grows by a token each time."""
+    config = decoder(hf.Qwen3Config, max_position_embeddings=512)
+    model = seeded(lambda: hf.Qwen3ForCausalLM(config))
+    ids = token_ids()[:1, :5]
+    options = dict(max_new_tokens=256, min_new_tokens=256, do_sample=False)
+    want = model.generate(input_ids=ids, **options)
+    on_tpu = copy.deepcopy(model).to("tpu")
+    on_tpu.generate(input_ids=ids.to("tpu"), do_sample=False, max_new_tokens=8, min_new_tokens=8)
+    torch.tpu.reset_stats()
+    got = on_tpu.generate(input_ids=ids.to("tpu"), **options)
+    assert got.tolist() == want.tolist()
+    stats = torch.tpu.stats()
+    assert stats["programs"] <= 60
+    assert stats["padded_launches"] > 2000

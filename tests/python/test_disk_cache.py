@@ -218,7 +218,7 @@ def test_processes_that_are_killed_while_they_write_break_nothing(work, tmp_path
     folder.mkdir(mode=0o700)
     rng = random.Random(rounds)
     for number in range(rounds):
-        process = start(script, TORCH_TPU_CACHE_DIR=str(folder))
+        process = start(script, TORCH_TPU_CACHE_DIR=str(folder), TORCH_TPU_GROWING_SHAPES="0")
         process.stdout.readline()
         process.stdin.write(f"{4 + number * 1000}\n")
         process.stdin.flush()
