@@ -95,6 +95,39 @@ def test_a_decode_step_copies_no_cache():
     assert torch.tpu.max_memory_allocated() - held < cache.layers[0].keys.nbytes
 
 
+def test_layers_that_are_alike_are_compiled_once():
+    def compiled_programs(layers: int) -> int:
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        config = tiny_transformers.decoder(hf.LlamaConfig, num_hidden_layers=layers)
+        model = hf.LlamaForCausalLM(config).eval()
+        on_tpu = copy.deepcopy(model).to("tpu")
+        for layer in on_tpu.model.layers:
+            layer.compile(fullgraph=True)
+        ids = token_ids()
+        before = programs()
+        with torch.no_grad():
+            got = on_tpu(input_ids=ids.to("tpu"), use_cache=False).logits
+            tiny_transformers.assert_close(got, model(input_ids=ids, use_cache=False).logits)
+        return programs() - before
+
+    compiled_programs(1)
+    assert compiled_programs(6) == 0
+
+
+def test_repeated_blocks_of_a_diffusers_model():
+    torch.manual_seed(0)
+    pipe, options = tiny_diffusers.qwen_image()
+    with torch.no_grad():
+        want = tiny_diffusers.tensors_of(tiny_diffusers.run(pipe, **options))
+        pipe.to("tpu")
+        pipe.transformer.compile_repeated_blocks(fullgraph=True)
+        got = tiny_diffusers.tensors_of(tiny_diffusers.run(pipe, **tiny_diffusers.on_tpu(options)))
+    for name in want:
+        tiny_diffusers.assert_close(got[name], want[name], name)
+    assert torch.tpu.compiler.last().name.startswith("inference graph")
+
+
 def resnet() -> nn.Module:
     config = hf.ResNetConfig(
         embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", num_labels=5

@@ -150,6 +150,19 @@ def test_map():
     check(f, randn(5, 3, 4), randn(4, 2))
 
 
+def test_nested_compile_regions():
+    @torch.compiler.nested_compile_region
+    def layer(x, w):
+        return torch.sin(x @ w) + 1
+
+    def f(x, w):
+        for _ in range(4):
+            x = layer(x, w)
+        return x
+
+    check(f, randn(4, 4), randn(4, 4))
+
+
 def test_random_numbers_inside_cut_the_graph():
     def f(c, xs):
         return scan(lambda c, x: (c + torch.rand_like(x) * 0, c.clone()), c, xs)
