@@ -60,6 +60,7 @@ def load() -> bool:
     torch.set_autocast_dtype(NAME, torch.bfloat16)
     _printing.install()
     _install_backend()
+    _register_process_groups()
     return True
 
 
@@ -97,6 +98,40 @@ def _install_backend() -> None:
 
     wrapper.__init__, wrapper.__call__ = init, call
     torch._TorchCompileWrapper.__init__ = init_named
+
+
+def _register_process_groups() -> None:
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        return
+
+    def register(name: str) -> None:
+        def make(options, backend_options):
+            from torch_tpu.distributed import backend
+
+            return backend.make(name, options, backend_options)
+
+        dist.Backend.register_backend(name, make, extended_api=True, devices=[NAME])
+
+    register("tpu_dist")  # the first one is the device's default
+    register(NAME)
+
+    # Of a group whose backend was left to the device, or that has several, PyTorch takes Gloo or
+    # none as the default one, which DDP then looks for in vain.
+    module = dist.distributed_c10d
+    helper = module._new_process_group_helper
+
+    @functools.wraps(helper)
+    def new_group(*args, **kwargs):
+        group, store = helper(*args, **kwargs)
+        if isinstance(group, dist.ProcessGroup):
+            from torch_tpu.distributed import backend
+
+            backend.set_default(group)
+        return group, store
+
+    module._new_process_group_helper = new_group
 
 
 def _new_module(name: str, path: Path, is_package: bool = False) -> ModuleType:

@@ -57,6 +57,9 @@ const std::vector<SettingRow>& SettingRows() {
        "1 is another way to say TORCH_TPU_EAGER_MODE=blocking."},
       {"TORCH_TPU_CHECK_INDICES", "bool", "1", "0|1",
        "Raise IndexError for out-of-range indices at the next synchronization."},
+      {"TORCH_TPU_CHECK_COLLECTIVES", "bool", "0", "0|1",
+       "Compare every collective (op, shapes, dtypes, order) across the ranks before it runs and "
+       "raise on all of them where they differ, instead of waiting for each other. For debugging."},
       {"TORCH_TPU_FALLBACK", "string", "warn", "warn|silent|error",
        "What an op without a lowering does: run on the CPU with a warning once per op, run there "
        "silently, or raise NotImplementedError. It is counted in every case."},
@@ -111,6 +114,7 @@ const Settings& GetSettings() {
     s.fused_calls = Int("TORCH_TPU_FUSED_CALLS");
     s.fused_bytes = Int("TORCH_TPU_FUSED_BYTES");
     s.check_indices = Bool("TORCH_TPU_CHECK_INDICES");
+    s.check_collectives = Bool("TORCH_TPU_CHECK_COLLECTIVES");
     s.fallback = Text("TORCH_TPU_FALLBACK");
     s.memory_limit = Int("TORCH_TPU_MEMORY_LIMIT");
     s.fast_math = Bool("TORCH_TPU_FAST_MATH");

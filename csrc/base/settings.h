@@ -16,6 +16,7 @@ struct Settings {
   int64_t fused_calls;           // TORCH_TPU_FUSED_CALLS
   int64_t fused_bytes;           // TORCH_TPU_FUSED_BYTES
   bool check_indices;            // TORCH_TPU_CHECK_INDICES
+  bool check_collectives;        // TORCH_TPU_CHECK_COLLECTIVES
   std::string fallback;          // TORCH_TPU_FALLBACK
   int64_t memory_limit;          // TORCH_TPU_MEMORY_LIMIT
   bool fast_math;                // TORCH_TPU_FAST_MATH

@@ -13,6 +13,7 @@ namespace torch_tpu::python {
 void BindCache(pybind11::module_& m);
 void BindCompile(pybind11::module_& m);
 void BindDevice(pybind11::module_& m);
+void BindDistributed(pybind11::module_& m);
 void BindEvent(pybind11::module_& m);
 void BindPrecision(pybind11::module_& m);
 void BindRandom(pybind11::module_& m);

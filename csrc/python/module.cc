@@ -7,6 +7,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   torch_tpu::python::BindCache(m);
   torch_tpu::python::BindCompile(m);
   torch_tpu::python::BindDevice(m);
+  torch_tpu::python::BindDistributed(m);
   torch_tpu::python::BindEvent(m);
   torch_tpu::python::BindPrecision(m);
   torch_tpu::python::BindRandom(m);

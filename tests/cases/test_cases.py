@@ -19,12 +19,9 @@ FOLDER = Path(__file__).parent
 TIMEOUT_S = 300
 
 NEEDS_COMPLEX32 = "needs complex32, which XLA cannot hold: complex64 comes instead"
-NEEDS_PROCESS_GROUP = "needs the process group tpu_dist, which does not exist yet"
 
 LEFT_OUT = {
     "062_bf16_python_scalar_keeps_dtype": NEEDS_COMPLEX32,
-    "100_ddp_and_fsdp2_single_process_match_plain": NEEDS_PROCESS_GROUP,
-    "101_dtensor_mean_of_uneven_shards": NEEDS_PROCESS_GROUP,
 }
 
 

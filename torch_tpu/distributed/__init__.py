@@ -1,0 +1,1 @@
+"""Process groups on tpu: the c10d backend ``tpu_dist`` (also ``tpu``)."""
