@@ -47,8 +47,30 @@ void HostToDevice(const at::Tensor& dst, const at::Tensor& src) {
       .RunInto(dst);
 }
 
+// Row-major elements that lie in a small array, or are most of it: that is read as it is, for a
+// program that takes a piece out is one for each size. Undefined: not so.
+at::Tensor ReadPiece(const at::Tensor& src) {
+  constexpr int64_t kSmall = 1 << 16;
+  const exec::BufferRef buffer = StorageOf(src).Load();
+  if (buffer == nullptr || buffer->type().dtype != src.scalar_type() || !src.is_contiguous() ||
+      (buffer->bytes() > kSmall && buffer->bytes() > 2 * static_cast<int64_t>(src.nbytes()))) {
+    return {};
+  }
+  const at::Tensor whole = at::empty(buffer->type().dims, src.options().device(at::kCPU));
+  exec::Runtime::Get().ToHost(buffer, whole.mutable_data_ptr(), buffer->bytes());
+  return whole.flatten().narrow(0, src.storage_offset(), src.numel()).view(src.sizes());
+}
+
 void DeviceToHost(const at::Tensor& dst, const at::Tensor& src) {
-  const at::Tensor device = Compact(Resolved(src));
+  const at::Tensor resolved = Resolved(src);
+  if (!IsWholeStorage(resolved)) {
+    const at::Tensor piece = ReadPiece(resolved);
+    if (piece.defined()) {
+      dst.copy_(piece);
+      return;
+    }
+  }
+  const at::Tensor device = Compact(resolved);
   exec::BufferRef buffer = StorageOf(device).Load();
   at::Tensor host;
   const bool direct = dst.scalar_type() == device.scalar_type() && dst.is_contiguous() &&

@@ -80,7 +80,28 @@ std::vector<at::Tensor> ExpandIndices(const at::Tensor& self, const OptionalTens
   return expanded;
 }
 
+at::Tensor MaskedSelect(const at::Tensor& self, const at::Tensor& mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kByte || mask.scalar_type() == at::kBool,
+              "masked_select: expected BoolTensor for mask");
+  const at::Tensor on_device = mask.device() == self.device() ? mask : mask.to(self.device());
+  auto [mask_b, self_b] = at::expand_outplace(on_device, self);
+  const std::vector<at::Tensor> r = RowCall("tpu::masked_select_padded", Device(self))
+                                        .Tensor(*self_b)
+                                        .Tensor(mask_b->to(at::kBool))
+                                        .Run();
+  return Prefix(r[0], r[1].item<int64_t>());
+}
+
+// x[mask] of x's own shape needs no positions, and so no program for their number.
+bool IsMaskedSelect(const at::Tensor& self, const OptionalTensors& indices) {
+  if (indices.size() != 1 || self.dim() == 0) return false;
+  const std::optional<at::Tensor> mask = indices.get(0);
+  return mask && mask->defined() && mask->scalar_type() == at::kBool &&
+         mask->device() == self.device() && mask->sizes() == self.sizes();
+}
+
 at::Tensor Index(const at::Tensor& self, const OptionalTensors& indices) {
+  if (IsMaskedSelect(self, indices)) return MaskedSelect(self, *indices.get(0));
   return RowCall("aten::index.Tensor", Device(self))
       .Tensor(self)
       .Tensors(ExpandIndices(self, indices))
@@ -142,18 +163,6 @@ at::Tensor IndexPutCopy(const at::Tensor& self, const OptionalTensors& indices,
                         const at::Tensor& values, bool accumulate) {
   at::Tensor copy = self.clone(at::MemoryFormat::Preserve);
   return IndexPut(copy, indices, values, accumulate, /*unsafe=*/false);
-}
-
-at::Tensor MaskedSelect(const at::Tensor& self, const at::Tensor& mask) {
-  TORCH_CHECK(mask.scalar_type() == at::kByte || mask.scalar_type() == at::kBool,
-              "masked_select: expected BoolTensor for mask");
-  const at::Tensor on_device = mask.device() == self.device() ? mask : mask.to(self.device());
-  auto [mask_b, self_b] = at::expand_outplace(on_device, self);
-  const std::vector<at::Tensor> r = RowCall("tpu::masked_select_padded", Device(self))
-                                        .Tensor(*self_b)
-                                        .Tensor(mask_b->to(at::kBool))
-                                        .Run();
-  return Prefix(r[0], r[1].item<int64_t>());
 }
 
 at::Tensor& MaskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {

@@ -235,15 +235,19 @@ std::shared_ptr<const CompiledProgram> GrowingShapes::Find(std::string_view key,
     if (!compile) return nullptr;
     std::shared_ptr<const Family::Bucket> bucket;
     std::string why;
-    // Views of a varying size over a base of a fixed one end with the base.
-    std::vector<int64_t> bounds = {bound};
+    // Views of a varying size over a base of a fixed one end with the base; one of all of it may be
+    // another program.
+    std::vector<int64_t> bounds = {bound, bound - 1};
     for (size_t i = 0; i < fields.values.size(); ++i) {
       const Form& field = family->fields[i];
       if (!field.varies() && field.base >= size && field.base < bound) {
         bounds.push_back(field.base);
+        bounds.push_back(field.base - 1);
       }
     }
+    std::erase_if(bounds, [size](int64_t n) { return n < std::max<int64_t>(size, 3); });
     std::sort(bounds.rbegin(), bounds.rend());
+    bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
     for (size_t i = 0; i < bounds.size() && bucket == nullptr; ++i) {
       try {
         bucket = MakeBucket(fields, *family, size, bounds[i], padding, origin);

@@ -193,3 +193,20 @@ def test_memory_of_padded_arrays_is_bounded():
     torch.tpu.synchronize()
     assert torch.tpu.memory_allocated() - before <= 2 * x.numel() * x.element_size()
     assert x.sum().item() == 40_000
+
+
+COUNTED = {
+    "nonzero": lambda x: x.nonzero(),
+    "mask": lambda x: x[x > 0],
+    "masked_select": lambda x: x.masked_select(x > 0),
+    "unique": lambda x: x.unique(),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_results_of_many_counts_need_few_programs(name: str):
+    torch.tpu.reset_stats()
+    for count in range(1, 51):
+        x = torch.cat([torch.arange(1.0, count + 1), torch.zeros(64 - count)])
+        assert COUNTED[name](x.to("tpu")).tolist() == COUNTED[name](x).tolist()
+    assert torch.tpu.stats()["programs"] <= 3
