@@ -10,6 +10,7 @@ results go to docs/ops.json, from which tools/gen_docs.py makes docs/ops.md.
 """
 
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -48,16 +49,20 @@ def load(path: Path) -> Results:
     return results
 
 
+def expected(row: Row, door: str) -> str:
+    """The outcome that the table of gaps names, or pass."""
+    return next((gap.outcome for gap in gaps() if gap.covers(row, door)), "pass")
+
+
 def surprises(results: Results, door: str) -> list[str]:
     """Rows that went otherwise than they should: pass, or as their gap says."""
-    table = gaps()
     lines = []
     for row, outcome in results.items():
-        gap = next((g for g in table if g.covers(row, door)), None)
-        if gap is None and outcome.outcome != "pass":
-            lines.append(f"{row}: {outcome.outcome}: {outcome.detail or list(outcome.fallbacks)}")
-        elif gap is not None and outcome.outcome != gap.outcome:
-            lines.append(f"{row}: {outcome.outcome}, its gap says {gap.outcome}: {outcome.detail}")
+        gap = expected(row, door)
+        if outcome.outcome != gap:
+            said = f", its gap says {gap}" if gap != "pass" else ""
+            detail = outcome.detail or list(outcome.fallbacks)
+            lines.append(f"{row}: {outcome.outcome}{said}: {detail}")
     return lines
 
 
@@ -92,6 +97,7 @@ def main(
     dtype: Annotated[str, typer.Option(help="patterns, comma-separated")] = "*",
     door: Annotated[str, typer.Option(help=f"one of {', '.join(DOORS)}")] = "strict",
     samples: Annotated[int, typer.Option(help="at most so many samples a row; 0: all")] = 0,
+    minutes: Annotated[float, typer.Option(help="start no row after; 0: no end")] = 0,
     jobs: Annotated[int, typer.Option(help="processes")] = 2,
     fresh: Annotated[bool, typer.Option(help="forget earlier results of these rows")] = False,
     failed: Annotated[bool, typer.Option(help="run those again that did not pass")] = False,
@@ -110,10 +116,15 @@ def main(
 
     rows = [row for row in entries() if chosen(row)]
     results = {row: results[row] for row in rows if row in results and not fresh}
-    if failed:
-        results = {row: o for row, o in results.items() if o.outcome == "pass"}
-        rows = [row for row in load(path) if row in entries() and chosen(row)]
-    todo = [] if report else [row for row in rows if row not in results]
+
+    def lacks(row: Row) -> bool:
+        """Has the row no result, or one of fewer samples than are asked for?"""
+        known = results.get(row)
+        if failed:
+            return known is not None and known.outcome not in ("pass", expected(row, door))
+        return known is None or known.samples < min(known.total, samples or known.total)
+
+    todo = [] if report else [row for row in rows if lacks(row)]
     start = time.monotonic()
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress, path.open("a", encoding="utf-8") as file:
@@ -126,7 +137,7 @@ def main(
             progress.update(task, advance=1, description=f"{row.name}/{row.variant}")
 
         if todo:
-            run_rows(todo, door, samples, jobs, folder / "worker.log", note)
+            run_rows(todo, door, samples, jobs, folder / "worker.log", note, minutes or math.inf)
     lines = surprises(results, door)
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -166,6 +166,8 @@ at::Tensor IndexPutCopy(const at::Tensor& self, const OptionalTensors& indices,
 }
 
 at::Tensor& MaskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
+  TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+              "masked_select(): self and result must have the same scalar type");
   WriteOut(out, MaskedSelect(self, mask));
   return out;
 }

@@ -1,4 +1,4 @@
-// out= forms whose computation takes its type from the out tensor.
+// Written forms that are not the functional op and a copy: their type is the written tensor's.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -19,9 +19,15 @@ at::Tensor& BernoulliOut(const at::Tensor& self, std::optional<at::Generator> ge
   return out;
 }
 
+at::Tensor& AbsInPlace(at::Tensor& self) {
+  TORCH_CHECK(!self.is_complex(), "In-place abs is not supported for complex tensors.");
+  return at::abs_out(self, self);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("abs_", AbsInPlace);
   m.impl("cumsum.out", CumSumOut);
   m.impl("bernoulli.out", BernoulliOut);
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr Promote kKeep = Promote::kKeep;
 constexpr Promote kFloat = Promote::kFloat;
 const OpRow::Flags kElementwise = {.elementwise = true};
+const OpRow::Flags kSameOut = {.elementwise = true, .exact_out = true};
 
 // Number argument `i` spread over the shape of `like`.
 Value Spread(Builder& b, const OpCall& call, int i, Value like) {
@@ -366,17 +367,17 @@ OpRows ActivationRows() {
       {"aten::hardsigmoid_backward", Binary<HardsigmoidBackward, kKeep, kFloats>, kElementwise},
       {"aten::hardswish", Unary<Hardswish, kKeep, kFloats>, kElementwise},
       {"aten::hardswish_backward", Binary<HardswishBackward, kKeep, kFloats>, kElementwise},
-      {"aten::hardshrink", Hardshrink, kElementwise},
+      {"aten::hardshrink", Hardshrink, kSameOut},
       {"aten::hardshrink_backward", ShrinkBackward, kElementwise},
-      {"aten::softshrink", Softshrink, kElementwise},
+      {"aten::softshrink", Softshrink, kSameOut},
       {"aten::softshrink_backward", ShrinkBackward, kElementwise},
       {"aten::elu", Elu, kElementwise},
       {"aten::elu_backward", EluBackward, kElementwise},
-      {"aten::softplus", Softplus, kElementwise},
+      {"aten::softplus", Softplus, kSameOut},
       {"aten::softplus_backward", SoftplusBackward, kElementwise},
-      {"aten::log_sigmoid_forward", LogSigmoid, kElementwise},
+      {"aten::log_sigmoid_forward", LogSigmoid, kSameOut},
       {"aten::log_sigmoid_backward", LogSigmoidBackward, kElementwise},
-      {"aten::gelu", Gelu, kElementwise},
+      {"aten::gelu", Gelu, kSameOut},
       {"aten::gelu_backward", GeluBackward, kElementwise},
       {"aten::silu", Unary<Silu, kKeep, kAny>, kElementwise},
       {"aten::silu_backward", Binary<SiluBackward, kKeep, kAny>, kElementwise},

@@ -7,6 +7,7 @@ namespace {
 
 constexpr Promote kKeep = Promote::kKeep;
 const OpRow::Flags kElementwise = {.elementwise = true};
+const OpRow::Flags kSameOut = {.elementwise = true, .exact_out = true};
 
 // An amount outside [0, bits) shifts everything out: StableHLO compares amounts as unsigned
 // numbers, as PyTorch does.
@@ -27,7 +28,7 @@ OpRows BitwiseRows() {
   constexpr auto kLeft = Binary<ShiftLeft, kKeep, kInteger>;
   constexpr auto kRight = Binary<ShiftRight, kKeep, kInteger>;
   return {
-      {"aten::bitwise_not", UnaryOp<"not", kKeep, kIntegral>, kElementwise},
+      {"aten::bitwise_not", UnaryOp<"not", kKeep, kIntegral>, kSameOut},
       {"aten::bitwise_and.Tensor", kAnd, kElementwise},
       {"aten::bitwise_and.Scalar", kAnd, kElementwise},
       {"aten::bitwise_and.Scalar_Tensor", kAnd, kElementwise},

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Promote kBool = Promote::kBool;
 const OpRow::Flags kElementwise = {.elementwise = true};
-const OpRow::Flags kBoolOut = {.elementwise = true, .exact_out = true};
+const OpRow::Flags kSameOut = {.elementwise = true, .exact_out = true};
 
 Value Eq(Builder& b, Value x, Value y) { return b.Eq(x, y); }
 Value Ne(Builder& b, Value x, Value y) { return b.Ne(x, y); }
@@ -102,9 +102,9 @@ OpRows ComparisonRows() {
       {"aten::logical_not", LogicalNot, kElementwise},
       {"aten::isnan", Unary<IsNaN, kBool>, kElementwise},
       {"aten::isinf", Unary<IsInfinite, kBool>, kElementwise},
-      {"aten::isposinf", IsOneInfinity<false>, kBoolOut},
-      {"aten::isneginf", IsOneInfinity<true>, kBoolOut},
-      {"aten::where.self", Where, kElementwise},
+      {"aten::isposinf", IsOneInfinity<false>, kSameOut},
+      {"aten::isneginf", IsOneInfinity<true>, kSameOut},
+      {"aten::where.self", Where, kSameOut},
       {"aten::masked_fill.Scalar", MaskedFill, {.elementwise = true, .fitting_number = 2}},
       {"aten::masked_fill.Tensor", MaskedFill, kElementwise},
   };

@@ -10,7 +10,7 @@ namespace torch_tpu::lowering {
 namespace {
 
 const OpRow::Flags kElementwise = {.elementwise = true};
-const OpRow::Flags kParts = {.elementwise = true, .exact_out = true};
+const OpRow::Flags kSameOut = {.elementwise = true, .exact_out = true};
 
 void CheckParts(const OpCall& call) {
   const DType first = call.Tensor(0).dtype(), second = call.Tensor(1).dtype();
@@ -60,11 +60,11 @@ Value Conjugate(Builder& b, const OpCall& call) {
 
 OpRows ComplexRows() {
   return {
-      {"aten::complex", FromParts, kParts},
-      {"aten::polar", Polar, kParts},
+      {"aten::complex", FromParts, kSameOut},
+      {"aten::polar", Polar, kSameOut},
       {"aten::angle", Angle, kElementwise},
       {"aten::_conj_physical", Conjugate, kElementwise},
-      {"aten::conj_physical", Conjugate, kElementwise},
+      {"aten::conj_physical", Conjugate, kSameOut},
   };
 }
 

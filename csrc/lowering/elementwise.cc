@@ -14,6 +14,7 @@ namespace {
 constexpr Promote kKeep = Promote::kKeep;
 constexpr Promote kFloat = Promote::kFloat;
 const OpRow::Flags kElementwise = {.elementwise = true};
+const OpRow::Flags kSameOut = {.elementwise = true, .exact_out = true};
 
 // ---- sign and magnitude
 
@@ -218,23 +219,23 @@ Value NanToNum(Builder& b, const OpCall& call) {
 OpRows ElementwiseRows() {
   constexpr Accept kReal = Accept::kReal, kFloats = Accept::kFloat;
   return {
-      {"aten::abs", Abs, kElementwise},
-      {"aten::neg", Negative, kElementwise},
-      {"aten::sign", Unary<RealSign, kKeep, kReal>, kElementwise},
-      {"aten::sgn", Unary<GeneralSign>, kElementwise},
+      {"aten::abs", Abs, kSameOut},
+      {"aten::neg", Negative, kSameOut},
+      {"aten::sign", Unary<RealSign, kKeep, kReal>, kSameOut},
+      {"aten::sgn", Unary<GeneralSign>, kSameOut},
       {"aten::signbit",
        Unary<SignBit, Promote::kBool, kReal>,
        {.elementwise = true, .exact_out = true}},
       {"aten::copysign.Tensor", Binary<CopySign, kFloat, kReal>, kElementwise},
       {"aten::copysign.Scalar", Binary<CopySign, kFloat, kReal>, kElementwise},
       {"aten::nextafter", NextAfter, kElementwise},
-      {"aten::heaviside", Heaviside, kElementwise},
-      {"aten::floor", Rounding<Floor>, kElementwise},
-      {"aten::ceil", Rounding<Ceil>, kElementwise},
-      {"aten::trunc", Rounding<Truncate>, kElementwise},
-      {"aten::round", Rounding<RoundEven>, kElementwise},
-      {"aten::round.decimals", RoundDecimals, kElementwise},
-      {"aten::frac", Unary<Fraction, kKeep, kFloats>, kElementwise},
+      {"aten::heaviside", Heaviside, kSameOut},
+      {"aten::floor", Rounding<Floor>, kSameOut},
+      {"aten::ceil", Rounding<Ceil>, kSameOut},
+      {"aten::trunc", Rounding<Truncate>, kSameOut},
+      {"aten::round", Rounding<RoundEven>, kSameOut},
+      {"aten::round.decimals", RoundDecimals, kSameOut},
+      {"aten::frac", Unary<Fraction, kKeep, kFloats>, kSameOut},
       {"aten::reciprocal", Unary<Reciprocal, kFloat>, kElementwise},
       {"aten::sqrt", UnaryOp<"sqrt", kFloat>, kElementwise},
       {"aten::rsqrt", Unary<Rsqrt, kFloat>, kElementwise},
@@ -265,7 +266,7 @@ OpRows ElementwiseRows() {
       {"aten::frexp.Tensor", Frexp, kElementwise},
       {"aten::deg2rad", Times<std::numbers::pi / 180>, kElementwise},
       {"aten::rad2deg", Times<180 / std::numbers::pi>, kElementwise},
-      {"aten::nan_to_num", NanToNum, kElementwise},
+      {"aten::nan_to_num", NanToNum, kSameOut},
   };
 }
 

@@ -123,8 +123,8 @@ Values AminMax(Builder& b, const OpCall& call) {
 
 OpRows ExtremumRows() {
   return {
-      {"aten::amax", Amax<true>},
-      {"aten::amin", Amax<false>},
+      {"aten::amax", Amax<true>, {.exact_out = true}},
+      {"aten::amin", Amax<false>, {.exact_out = true}},
       {"aten::max", MaxAll<true>},
       {"aten::min", MaxAll<false>},
       {"aten::max.dim", MaxDim<true>},

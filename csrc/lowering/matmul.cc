@@ -257,25 +257,26 @@ Value ScaledMm(Builder& b, const OpCall& call) {
 }  // namespace
 
 OpRows MatmulRows() {
-  const OpRow::Flags numbers = {.special_numbers = NumberArgs(3)};
-  const OpRow::Flags numbers_as = {.special_numbers = NumberArgs(4)};
+  const OpRow::Flags exact = {.exact_out = true};
+  const OpRow::Flags numbers = {.special_numbers = NumberArgs(3), .exact_out = true};
+  const OpRow::Flags numbers_as = {.special_numbers = NumberArgs(4), .exact_out = true};
   return {
-      {"aten::mm", Product<2>},
-      {"aten::mm.dtype", Product<2>},
-      {"aten::bmm", Product<3>},
-      {"aten::bmm.dtype", Product<3>},
-      {"aten::mv", Mv},
-      {"aten::dot", VectorDot<false>},
-      {"aten::vdot", VectorDot<true>},
+      {"aten::mm", Product<2>, exact},
+      {"aten::mm.dtype", Product<2>, exact},
+      {"aten::bmm", Product<3>, exact},
+      {"aten::bmm.dtype", Product<3>, exact},
+      {"aten::mv", Mv, exact},
+      {"aten::dot", VectorDot<false>, exact},
+      {"aten::vdot", VectorDot<true>, exact},
       {"aten::addmm", AddMatrixProduct<2>, numbers},
       {"aten::addmm.dtype", AddMatrixProductAs<2>, numbers_as},
       {"aten::baddbmm", AddMatrixProduct<3>, numbers},
       {"aten::baddbmm.dtype", AddMatrixProductAs<3>, numbers_as},
       {"aten::addbmm", AddBatchSum, numbers},
       {"aten::addmv", AddMv, numbers},
-      {"aten::addr", AddOuter, numbers},
+      {"aten::addr", AddOuter, {.special_numbers = NumberArgs(3)}},
       {"aten::_addmm_activation", AddMmActivation, numbers},
-      {"aten::linear", Linear},
+      {"aten::linear", Linear, exact},
       {"aten::linear_backward", LinearBackward},
       {"aten::_int_mm", IntMm},
       {"aten::_scaled_mm", ScaledMm},

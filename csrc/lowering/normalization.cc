@@ -313,7 +313,7 @@ OpRows NormalizationRows() {
       {"aten::_fused_rms_norm_backward", RmsNormBackward},
       {"aten::native_group_norm", GroupNorm, {.static_numbers = 1u << 7}},
       {"aten::native_group_norm_backward", GroupNormBackward},
-      {"aten::renorm", Renorm, {.static_numbers = 1u << 1}},
+      {"aten::renorm", Renorm, {.static_numbers = 1u << 1, .exact_out = true}},
       {"aten::_weight_norm_interface", WeightNorm},
       {"aten::_weight_norm_interface_backward", WeightNormBackward},
   };

@@ -275,7 +275,7 @@ Value NormAll(Builder& b, const OpCall& call) {
 }  // namespace
 
 OpRows ReductionRows() {
-  const OpRow::Flags norm = {.static_numbers = 1u << 1};
+  const OpRow::Flags norm = {.static_numbers = 1u << 1, .exact_out = true};
   return {
       {"aten::sum", SumAll},
       {"aten::sum.dim_IntList", SumDims},

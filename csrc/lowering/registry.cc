@@ -15,10 +15,14 @@ const OpRows& Rows() {
       const bool products = family == MatmulRows || family == ConvolutionRows ||
                             family == AttentionRows || family == LinalgRows;
       const bool disjoint = family == IndexRows || family == ScatterRows;
+      const bool exact_out = family == ViewCopyRows || family == ViewWriteRows ||
+                             family == LinalgRows || family == LuRows || family == QrRows ||
+                             family == SvdRows || family == EighRows || family == SoftmaxRows ||
+                             family == PoolingRows || family == SortRows || family == UnfoldRows;
       for (OpRow& row : family()) {
         row.flags.products = products;
         row.flags.disjoint |= disjoint;
-        row.flags.exact_out |= disjoint;
+        row.flags.exact_out |= disjoint || exact_out;
         all.push_back(std::move(row));
       }
     }

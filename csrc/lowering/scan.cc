@@ -104,7 +104,7 @@ OpRows ScanRows() {
       {"aten::cumprod", CumProd},
       {"aten::cummax", CumExtremum<true>},
       {"aten::cummin", CumExtremum<false>},
-      {"aten::logcumsumexp", LogCumSumExp},
+      {"aten::logcumsumexp", LogCumSumExp, {.exact_out = true}},
       {"aten::_logcumsumexp", LogCumSumExp},
   };
 }

@@ -205,7 +205,7 @@ OpRows SearchRows() {
       {"aten::isin.Tensor_Tensor", IsIn},
       {"aten::isin.Tensor_Scalar", IsIn},
       {"aten::isin.Scalar_Tensor", IsIn},
-      {"aten::histc", HistC},
+      {"aten::histc", HistC, {.exact_out = true}},
       {"tpu::bincount", BinCount},
   };
 }

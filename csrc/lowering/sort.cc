@@ -214,7 +214,7 @@ OpRows SortRows() {
       {"aten::sort", Sort},
       {"aten::sort.stable", SortStable},
       {"aten::topk", TopK},
-      {"aten::kthvalue", KthValue},
+      {"aten::kthvalue", KthValue, {.disjoint = true}},
       {"aten::median", Median<false>},
       {"aten::median.dim", MedianDim<false>},
       {"aten::nanmedian", Median<true>},

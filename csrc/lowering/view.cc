@@ -257,8 +257,8 @@ OpRows ViewRows() {
       {"aten::roll", Roll},
       {"aten::rot90", Rot90},
       // A causal mask's diagonal moves with every token that is generated.
-      {"aten::tril", Triangle<true>, {.offsets = 0b10}},
-      {"aten::triu", Triangle<false>, {.offsets = 0b10}},
+      {"aten::tril", Triangle<true>, {.offsets = 0b10, .exact_out = true}},
+      {"aten::triu", Triangle<false>, {.offsets = 0b10, .exact_out = true}},
       {"aten::block_diag", BlockDiag},
       {"aten::tril_indices", TriangleIndices<true>},
       {"aten::triu_indices", TriangleIndices<false>},

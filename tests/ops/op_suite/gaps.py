@@ -1,6 +1,7 @@
 """The rows that are known not to pass, each with its reason; one that passes must be taken out."""
 
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ class Gap(NamedTuple):
         )
 
 
+@cache
 def gaps() -> list[Gap]:
     """The table: `names | variants | dtypes | doors | outcome | reason`, # for comments."""
     found = []

@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -20,14 +19,14 @@ class Outcome(NamedTuple):
     outcome: str
     detail: str = ""
     samples: int = 0
+    total: int = 0  # that the row has
     failed: int = 0
     fallbacks: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
-def _spread(checks: Iterator[Any], most: int) -> list[Any]:
+def _spread(listed: list[Any], most: int) -> list[Any]:
     """At most `most` of the checks, from first to last; all of them for 0."""
-    listed = list(checks)
     if most <= 0 or len(listed) <= most:
         return listed
     return [listed[i * (len(listed) - 1) // max(most - 1, 1)] for i in range(most)]
@@ -41,10 +40,10 @@ def run_row(row: Row, door: str = "strict", samples: int = 0) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            checks = _spread(entries()[row].checks(DOORS[door].wrap), samples)
+            listed = list(entries()[row].checks(DOORS[door].wrap))
         except Exception as error:
             return Outcome("raises", f"samples: {error!r}"[:600])
-        for check in checks:
+        for check in _spread(listed, samples):
             count += 1
             outcome = "pass"
             try:
@@ -63,4 +62,4 @@ def run_row(row: Row, door: str = "strict", samples: int = 0) -> Outcome:
     if worst == "pass" and fallbacks:
         worst = "fallback"
     seconds = round(time.monotonic() - start, 2)
-    return Outcome(worst, detail, count, failed, fallbacks, seconds)
+    return Outcome(worst, detail, count, len(listed), failed, fallbacks, seconds)

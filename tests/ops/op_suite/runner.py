@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -88,8 +89,10 @@ def run_rows(
     jobs: int,
     log: Path,
     report: Callable[[Row, Outcome], None],
+    minutes: float,
 ) -> None:
-    """Runs `rows`, all of one op in one process, and reports each as it ends."""
+    """Runs `rows`, all of one op in one process, and reports each; starts none after `minutes`."""
+    end = time.monotonic() + 60 * minutes
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.table, row.name), []).append(row)
@@ -106,6 +109,8 @@ def run_rows(
             except queue.Empty:
                 break
             for row in group:
+                if time.monotonic() > end:
+                    break
                 outcome = worker.run(row)
                 with lock:
                     report(row, outcome)
