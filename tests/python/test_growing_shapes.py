@@ -210,3 +210,19 @@ def test_results_of_many_counts_need_few_programs(name: str):
         x = torch.cat([torch.arange(1.0, count + 1), torch.zeros(64 - count)])
         assert COUNTED[name](x.to("tpu")).tolist() == COUNTED[name](x).tolist()
     assert torch.tpu.stats()["programs"] <= 3
+
+
+def test_random_numbers_are_those_of_exact_programs(run_python):
+    script = """
+        import torch
+        torch.manual_seed(3)
+        for size in (9, 10, 11, 12, 16, 15, 17):
+            x = torch.ones(size, 3, device="tpu")
+            print(torch.rand_like(x).tolist(), torch.randperm(size, device="tpu").tolist())
+            print(torch.nn.functional.dropout(x, 0.3).tolist())
+        print(torch.tpu.stats()["padded_launches"] > 0)
+    """
+    *padded, used = run_python(script).stdout.splitlines()
+    *exact, unused = run_python(script, TORCH_TPU_GROWING_SHAPES="0").stdout.splitlines()
+    assert padded == exact
+    assert (used, unused) == ("True", "False")
